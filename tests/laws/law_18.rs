@@ -1,11 +1,12 @@
 //! Law 18: what a visit showed stays as it was seen, and what comes after it is a bundle of its own; and from one page to the
-//! next nothing is skipped and nothing comes twice, while entries arrive, also late ones, and are read.
+//! next nothing is skipped and nothing comes twice, while entries arrive, also late ones, and are read. A feed that is changed is
+//! what it would be if it were made anew.
 
 use std::{collections::BTreeSet, sync::Arc};
 
 use feed_bundles::{
     FeedBundle, FeedEntry,
-    bundle::make_bundles,
+    bundle::{ListingChange, change_bundles, make_bundles},
     cursor::FeedCursor,
     page::{FeedPage, cut_page},
 };
@@ -28,6 +29,11 @@ fn law_18_what_was_seen_stays_as_it_was() {
 #[test]
 fn law_18_pages_skip_nothing_and_repeat_nothing() {
     run_schedules(600, |dice| FeedLife::new(dice).run_pages());
+}
+
+#[test]
+fn law_18_a_changed_feed_is_one_made_anew() {
+    run_schedules(300, |dice| FeedLife::new(dice).run_changes());
 }
 
 /// Few enough that bundles grow.
@@ -131,6 +137,29 @@ impl FeedLife {
             assert_eq!(ids.len(), bundles.len(), "two bundles have one name");
             let listed: usize = bundles.iter().map(|bundle| bundle.entries().len()).sum();
             assert_eq!(listed, self.events, "each entry is in one bundle");
+        }
+    }
+
+    fn run_changes(mut self) {
+        let (mut entries, mut bundles, mut as_of) = (Vec::new(), Vec::new(), self.now);
+        for _ in 0..30 {
+            match self.dice.below(6) {
+                0..3 => self.add_entry(),
+                3 => drop(self.visit()),
+                _ => {
+                    let all: Vec<_> = self.view().entries().map(|(key, _)| key).collect();
+                    let some = all.into_iter().filter(|_| self.dice.once_in_a_hundred(20)).collect();
+                    let did = [MarkAction::Read, MarkAction::Unread, MarkAction::Saved];
+                    let what =
+                        self.dice.pick(&[&did[..], &[MarkAction::Cleared, MarkAction::Restored]].concat());
+                    self.mark(what, &some);
+                }
+            }
+            let (now, mut change) = (self.entries(), ListingChange::default());
+            change.add(&entries, &now);
+            bundles = change_bundles((&bundles, as_of), change, self.now);
+            (entries, as_of) = (now, self.now);
+            assert_eq!(bundles, self.bundles());
         }
     }
 

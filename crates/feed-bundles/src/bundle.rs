@@ -1,7 +1,13 @@
 //! Bundles: entries that share a key, as far as the person saw them at the same time. Whatever one visit showed stays the
 //! bundle it was; what comes after it opens a new one.
 
-use std::{collections::HashMap, fmt, sync::Arc};
+use std::{
+    cmp::Reverse,
+    collections::{HashMap, HashSet, hash_map::DefaultHasher},
+    fmt,
+    hash::{Hash as _, Hasher as _},
+    sync::Arc,
+};
 
 use model::{
     Actor, EntryAttention, EntryKey, Kind, SubjectRef, UtcMillis,
@@ -139,9 +145,31 @@ pub struct FeedBundle {
     pub seen: Option<UtcMillis>,
     /// The newest first; never empty. Shared: each page takes bundles out of a feed that stays.
     entries: Arc<[Arc<FeedEntry>]>,
+    is_unread: bool,
+    look: u64,
 }
 
 impl FeedBundle {
+    fn new(
+        (id, key): (BundleId, BundleKey),
+        seen: Option<UtcMillis>,
+        mut entries: Vec<Arc<FeedEntry>>,
+    ) -> Self {
+        entries.sort_unstable_by_key(|entry| Reverse(entry.place()));
+        let mut hash = DefaultHasher::new();
+        id.hash(&mut hash);
+        for entry in &entries {
+            (entry.place(), entry.attention.is_read, entry.attention.is_saved).hash(&mut hash);
+        }
+        let is_unread = entries.iter().any(|entry| !entry.attention.is_read);
+        Self { id, key, seen, entries: entries.into(), is_unread, look: hash.finish() }
+    }
+
+    /// Changes with whatever a page shows of it, but for the words of what its subjects are by now.
+    pub fn look(&self) -> u64 {
+        self.look
+    }
+
     pub fn entries(&self) -> &[Arc<FeedEntry>] {
         &self.entries
     }
@@ -169,7 +197,7 @@ impl FeedBundle {
 
     /// Whether anything of it is unread.
     pub fn is_unread(&self) -> bool {
-        self.entries.iter().any(|entry| !entry.attention.is_read)
+        self.is_unread
     }
 
     pub fn is_saved(&self) -> bool {
@@ -188,18 +216,88 @@ pub fn find_last_look(entries: &[Arc<FeedEntry>], now: UtcMillis) -> UtcMillis {
 pub fn make_bundles(entries: Vec<Arc<FeedEntry>>, as_of: UtcMillis) -> Vec<FeedBundle> {
     let mut groups: HashMap<(BundleKey, Option<UtcMillis>), Vec<Arc<FeedEntry>>> = HashMap::new();
     for entry in entries {
-        let seen = entry.attention.seen.filter(|at| *at <= as_of);
-        // The best-known fault of such designs: one marker for all that was ever seen.
-        let seen = if fault::is_planted(PlantedFault::SeenIsOne) { seen.map(|_| as_of) } else { seen };
-        groups.entry((BundleKey::of_entry(&entry), seen)).or_default().push(entry);
+        groups.entry((BundleKey::of_entry(&entry), seen_as_of(&entry, as_of))).or_default().push(entry);
     }
-    let mut bundles: Vec<FeedBundle> = groups
-        .into_iter()
-        .map(|((key, seen), mut entries)| {
-            entries.sort_unstable_by_key(|entry| std::cmp::Reverse(entry.place()));
-            FeedBundle { id: key.bundle_id(seen), key, seen, entries: entries.into() }
-        })
-        .collect();
-    bundles.sort_unstable_by_key(|bundle| std::cmp::Reverse(bundle.place()));
+    let bundle = |((key, seen), entries): ((BundleKey, _), _)| {
+        FeedBundle::new((key.bundle_id(seen), key), seen, entries)
+    };
+    sort_bundles(groups.into_iter().map(bundle).collect())
+}
+
+/// When an entry was seen, as far as that was until an instant.
+fn seen_as_of(entry: &FeedEntry, as_of: UtcMillis) -> Option<UtcMillis> {
+    let seen = entry.attention.seen.filter(|at| *at <= as_of);
+    // The best-known fault of such designs: one marker for all that was ever seen.
+    if fault::is_planted(PlantedFault::SeenIsOne) { seen.map(|_| as_of) } else { seen }
+}
+
+fn sort_bundles(mut bundles: Vec<FeedBundle>) -> Vec<FeedBundle> {
+    // They are in order already but for a few, where a feed is changed.
+    bundles.sort_by_key(|bundle| Reverse(bundle.place()));
     bundles
+}
+
+/// Entries that a feed lists no more, as they were, and entries that it lists now.
+#[derive(Clone, Debug, Default)]
+pub struct ListingChange {
+    pub gone: Vec<Arc<FeedEntry>>,
+    pub come: Vec<Arc<FeedEntry>>,
+}
+
+impl ListingChange {
+    /// Notes how one list became another; both are in the order of keys.
+    pub fn add(&mut self, before: &[Arc<FeedEntry>], after: &[Arc<FeedEntry>]) {
+        let (mut before, mut after) = (before.iter().peekable(), after.iter().peekable());
+        loop {
+            match (before.peek(), after.peek()) {
+                (Some(old), Some(new)) if old.key == new.key => {
+                    if !Arc::ptr_eq(old, new) && old != new {
+                        self.gone.push(Arc::clone(old));
+                        self.come.push(Arc::clone(new));
+                    }
+                    before.next();
+                    after.next();
+                }
+                (Some(old), new) if new.is_none_or(|new| old.key < new.key) => {
+                    self.gone.extend(before.next().cloned());
+                }
+                (_, Some(_)) => self.come.extend(after.next().cloned()),
+                (_, None) => return,
+            }
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.gone.len().max(self.come.len())
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// The bundles of a feed of which some entries changed: the same as all of them made anew. As long as nothing was seen after
+/// either instant.
+pub fn change_bundles(
+    (bundles, before): (&[FeedBundle], UtcMillis),
+    ListingChange { gone, come }: ListingChange,
+    as_of: UtcMillis,
+) -> Vec<FeedBundle> {
+    let id = |entry: &FeedEntry, as_of| BundleKey::of_entry(entry).bundle_id(seen_as_of(entry, as_of));
+    let left = gone.iter().map(|entry| id(entry, before));
+    let touched: HashSet<BundleId> = left.chain(come.iter().map(|entry| id(entry, as_of))).collect();
+    let gone: HashSet<EntryKey> = gone.iter().map(|entry| entry.key).collect();
+    let (mut changed, mut loose) = (Vec::with_capacity(bundles.len()), come);
+    for bundle in bundles {
+        if touched.contains(&bundle.id) {
+            let stays = |entry: &&Arc<FeedEntry>| {
+                !gone.contains(&entry.key) || fault::is_planted(PlantedFault::GoneStays)
+            };
+            loose.extend(bundle.entries.iter().filter(stays).cloned());
+        } else {
+            changed.push(bundle.clone());
+        }
+    }
+    changed.extend(make_bundles(loose, as_of));
+    sort_bundles(changed)
 }

@@ -23,7 +23,7 @@ use crate::{
     decide::list_told,
     deps::{Deps, FeedBoard},
     facts::{PersonFacts, TenantPerson},
-    load::{FeedOwner, LoadedFeed, forget_cells, keep_marked, load_facts, load_saved, read_days},
+    load::{FeedOwner, LoadedFeed, MarkedDays, forget_cells, keep_marked, load_facts, load_saved, read_days},
     mark::MarkPlan,
     noted_streams::{NOTES_AT_ONCE, NotedStreams, StreamChanges},
     read::ChangedDays,
@@ -77,14 +77,14 @@ pub async fn apply_mark(
             (records, if days.is_empty() { ChangedDays::None } else { ChangedDays::Some(days) })
         }
         MarkPlan::Entries(keys) => {
-            let mut views = find_marked_days(deps, owner, (did, keys), (facts, feed), now).await?;
-            let change = change_copies(deps, owner, (did, keys), (&views, facts), now).await?;
-            let unmarked = list_unmarked(&views, (did, keys), facts, now);
+            let mut marked = find_marked_days(deps, owner, (did, keys), (facts, feed), now).await?;
+            let change = change_copies(deps, owner, (did, keys), (&marked.views, facts), now).await?;
+            let unmarked = list_unmarked(|day| marked.views.get(&day), (did, keys), facts, now);
             let rows = mark_rows(who, (did, now), &unmarked, (deps.room.store.day_life(), now));
             let days = keys.iter().map(|key| key.day()).collect();
             let mut unsure = UnsureDays { board: &deps.board, whose: &whose, days };
             for DayRows { key, rows } in &rows {
-                let view = views.entry(key.day).or_default();
+                let view = marked.views.entry(key.day).or_default();
                 rows.iter().for_each(|row| view.add(row));
             }
             if !rows.is_empty() {
@@ -97,7 +97,7 @@ pub async fn apply_mark(
                 deps.room.store.merge(copies).await.context("copies of what a person saved")?;
             }
             if let Some(feed) = feed {
-                match keep_marked(deps, owner, feed, (views, are_copies_new), now).await {
+                match keep_marked(deps, owner, feed, (marked, keys, are_copies_new), now).await {
                     Ok(true) => unsure.days.clear(),
                     Ok(false) => {}
                     // The mark is written; what is kept can be read anew.
@@ -145,30 +145,25 @@ pub async fn mark_told(deps: &Deps, right: &MarkRight, now: UtcMillis) -> anyhow
 }
 
 /// The days of these entries. They are those that are kept, where it does not matter that somebody else may just have marked them
-/// too: the mark is written in any case, and it concerns no copy that there may be.
+/// too: the mark is written in any case, and a copy that they had made before they were answered is found with the copies. What
+/// comes back has to know whether it was saved.
 async fn find_marked_days(
     deps: &Deps,
     owner: FeedOwner<'_>,
     (did, keys): (FeedbackAction, &[EntryKey]),
     (facts, feed): (&PersonFacts, Option<&LoadedFeed>),
     now: UtcMillis,
-) -> anyhow::Result<BTreeMap<Day, DayView>> {
+) -> anyhow::Result<MarkedDays> {
     let days: BTreeSet<Day> = keys.iter().map(|key| key.day()).collect();
-    let kept = |feed: &LoadedFeed| -> Option<BTreeMap<Day, DayView>> {
-        let view = |day: &Day| Some((*day, feed.shelf.days.get(day)?.view.clone()));
-        days.iter().map(view).collect()
-    };
-    if did == FeedbackAction::Saved || !saved::concerns_saved(did) {
-        let has_all = |views: &BTreeMap<Day, DayView>| {
-            let is_there =
-                |key: &EntryKey| views.get(&key.day()).is_some_and(|view| view.get(*key).is_some());
-            keys.iter().all(is_there) && list_unmarked(views, (did, keys), facts, now).len() == keys.len()
-        };
-        if let Some(views) = feed.and_then(kept).filter(has_all) {
-            return Ok(views);
+    if let Some(feed) = feed.filter(|_| did != FeedbackAction::Restored) {
+        let kept = |day: Day| feed.shelf.days.get(&day).map(|day| &day.view);
+        let is_there = |key: &EntryKey| kept(key.day()).is_some_and(|view| view.get(*key).is_some());
+        if keys.iter().all(is_there) && list_unmarked(kept, (did, keys), facts, now).len() == keys.len() {
+            let views = days.into_iter().filter_map(|day| Some((day, kept(day)?.clone()))).collect();
+            return Ok(MarkedDays { views, are_kept: true });
         }
     }
-    read_days(deps, owner, days, now).await
+    Ok(MarkedDays { views: read_days(deps, owner, days, now).await?, are_kept: false })
 }
 
 async fn is_erased(deps: &Deps, owner: FeedOwner<'_>) -> anyhow::Result<bool> {
@@ -252,19 +247,18 @@ async fn change_copies(
     Ok(saved::change_saved((&held, &facts.notes), find, keys, (did, now))?)
 }
 
-/// The entries of which it does not hold already, by what is stored now and not by what was read before.
-fn list_unmarked(
-    views: &BTreeMap<Day, DayView>,
+/// The entries of which it does not hold already, by these days.
+fn list_unmarked<'a>(
+    find_day: impl Fn(Day) -> Option<&'a DayView>,
     (did, keys): (FeedbackAction, &[EntryKey]),
     facts: &PersonFacts,
     now: UtcMillis,
 ) -> Vec<EntryKey> {
     let nothing = VersionedState::default();
     let notes = if takes_notes_back(did) { &facts.notes } else { &nothing };
-    let settled: BTreeSet<EntryKey> = views
-        .values()
-        .map(|view| view.pick(keys).settle(notes, now))
-        .flat_map(|view| list_settled_entries(&view, keys, did))
-        .collect();
-    keys.iter().filter(|key| !settled.contains(key)).copied().collect()
+    let holds = |key: EntryKey| {
+        let view = find_day(key.day())?.pick(&[key]).settle(notes, now);
+        Some(!list_settled_entries(&view, &[key], did).is_empty())
+    };
+    keys.iter().filter(|key| holds(**key) != Some(true)).copied().collect()
 }

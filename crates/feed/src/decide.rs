@@ -6,18 +6,14 @@ use std::{
 };
 
 use catalogue::Catalogue;
-use feed_bundles::{
-    FeedBundle,
-    bundle::{find_last_look, make_bundles},
-    counts::FeedCounts,
-    listing::FeedRules,
-};
+use feed_bundles::{FeedBundle, counts::FeedCounts, listing::FeedRules};
 use model::{DayLife, DayView, EntryKey, EntryView, Person, SubjectRef, Tenant, UtcMillis};
 use wire::mark_right::MarkRight;
 
 use crate::{
     facts::{FeedSheet, PersonFacts},
-    shelf::{ListedDay, PersonShelf},
+    listed::{FeedLists, ListedDay, ListedEntries},
+    shelf::PersonShelf,
 };
 
 /// For so long at most a feed is believed that was made of the same: words in force may end by the clock.
@@ -47,34 +43,32 @@ pub fn make_sheet(input: SheetInput<'_>) -> FeedSheet {
         let back = settled.entries().filter_map(|(_, entry)| entry.put_off());
         let turns = back.fold(UtcMillis(i64::MAX), UtcMillis::min);
         let (world, until) = (shelf.world.clone(), turns.min(now.plus(BELIEVED_MS)));
-        ListedDay { made_of, world, made_at: now, until, turns, entries: rules.list_entries(&settled) }
+        let entries = ListedEntries::new(rules.list_entries(&settled));
+        ListedDay { made_of, world, made_at: now, until, turns, entries }
     };
-    let (mut entries, mut turns) = (Vec::new(), UtcMillis(i64::MAX));
-    let mut until = now.plus(BELIEVED_MS);
-    for (day, known) in shelf.days.iter().rev().filter(|(day, _)| !life.is_over(**day, now)) {
+    let mut lists = FeedLists::default();
+    let (mut turns, mut until) = (UtcMillis(i64::MAX), now.plus(BELIEVED_MS));
+    for (day, known) in shelf.days.iter().filter(|(day, _)| !life.is_over(**day, now)) {
         let listed = known.list((made_of, &shelf.world), now, list_day);
         turns = turns.min(listed.turns).min(life.expiry(*day));
         until = until.min(listed.until);
-        entries.extend(listed.entries.iter().cloned());
+        lists.days.insert(*day, listed);
     }
-    let saved = DayView::clone(&shelf.saved).settle(&facts.notes, now);
-    entries.extend(rules.list_entries(&saved).into_iter().filter(|entry| life.is_over(entry.key.day(), now)));
-    let as_of = find_last_look(&entries, now);
-    let bundles = make_bundles(entries, as_of);
-    let counts = FeedCounts::from_bundles(&bundles, catalogue);
-    let revision = revision_of(&bundles);
-    FeedSheet { made_of, made_at: now, until: until.min(turns), turns, as_of, bundles, counts, revision }
+    let outlived: Vec<EntryKey> =
+        shelf.saved.entries().map(|(key, _)| key).filter(|key| life.is_over(key.day(), now)).collect();
+    let copies = shelf.saved.pick(&outlived).settle(&facts.notes, now);
+    lists.copies = ListedEntries::new(rules.list_entries(&copies));
+    let before = shelf.find_last_sheet();
+    let feed = lists.bundle(before.as_deref().map(|sheet| (&sheet.lists, &sheet.feed)), now);
+    let counts = FeedCounts::from_bundles(&feed.bundles, catalogue);
+    let revision = revision_of(&feed.bundles);
+    FeedSheet { made_of, made_at: now, until: until.min(turns), turns, lists, feed, counts, revision }
 }
 
 /// Changes with whatever a page shows of bundles, but for the words of what their subjects are by now.
 fn revision_of(bundles: &[FeedBundle]) -> u64 {
     let mut hash = DefaultHasher::new();
-    for bundle in bundles {
-        bundle.id.hash(&mut hash);
-        for entry in bundle.entries() {
-            (entry.place(), entry.attention.is_read, entry.attention.is_saved).hash(&mut hash);
-        }
-    }
+    bundles.iter().for_each(|bundle| bundle.look().hash(&mut hash));
     hash.finish()
 }
 

@@ -10,6 +10,8 @@ use catalogue::{Catalogue, truth::ReaderFacts};
 use feed_bundles::{FeedBundle, FeedEntry, bundle::make_bundles, counts::FeedCounts, rule::BundleRule};
 use model::{Person, Tenant, UtcMillis, VersionedState, WorldSnapshot, person::notes};
 
+use crate::listed::{BundledFeed, FeedLists};
+
 /// Names a person among all tenants.
 pub type TenantPerson = (Tenant, Person);
 
@@ -46,7 +48,7 @@ impl PersonFacts {
 }
 
 /// A person's feed at an instant.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct FeedSheet {
     /// What it was made of, beside the days.
     pub made_of: u64,
@@ -55,10 +57,8 @@ pub struct FeedSheet {
     pub until: UtcMillis,
     /// From then on it is another one although nothing was written: what was put off comes back, a day ends.
     pub turns: UtcMillis,
-    /// When something of it was looked at last: as of then its bundles are what they are now.
-    pub as_of: UtcMillis,
-    /// The newest first.
-    pub bundles: Vec<FeedBundle>,
+    pub lists: FeedLists,
+    pub feed: BundledFeed,
     pub counts: FeedCounts,
     /// Names what it shows: another one shows something else.
     pub revision: u64,
@@ -72,8 +72,8 @@ impl FeedSheet {
         as_of: UtcMillis,
         catalogue: &Catalogue,
     ) -> Vec<FeedBundle> {
-        if rule == BundleRule::Catalogue && as_of == self.as_of {
-            return self.bundles.clone();
+        if rule == BundleRule::Catalogue && as_of == self.feed.as_of {
+            return self.feed.bundles.clone();
         }
         make_bundles(self.list_ruled(rule, catalogue), as_of)
     }
@@ -83,7 +83,7 @@ impl FeedSheet {
         if rule == BundleRule::Catalogue {
             return self.counts.clone();
         }
-        FeedCounts::from_bundles(&self.bundles_as_of(rule, self.as_of, catalogue), catalogue)
+        FeedCounts::from_bundles(&self.bundles_as_of(rule, self.feed.as_of, catalogue), catalogue)
     }
 
     /// Names what it shows, bundled by a rule: whoever asks by another one does not have what that one shows.
@@ -103,7 +103,7 @@ impl FeedSheet {
 
     /// The entries that it lists, in no order.
     pub fn entries(&self) -> impl Iterator<Item = &Arc<FeedEntry>> {
-        self.bundles.iter().flat_map(FeedBundle::entries)
+        self.feed.bundles.iter().flat_map(FeedBundle::entries)
     }
 }
 

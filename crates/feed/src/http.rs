@@ -55,11 +55,11 @@ use wire::FeedbackAction;
 
 use crate::{
     apply::{MarkedFeed, apply_mark},
-    config::{ITEM_ENTRIES_MAX, LIVE_MAX, MARK_BYTES_MAX, REQUESTS_MAX},
+    config::{ITEM_ENTRIES_MAX, LIVE_MAX, MARK_BYTES_MAX, REQUESTS_MAX, SHELF_AGE_MS},
     deps::Deps,
     facts::BundleContext,
     kept_page::{CutPage, KeptPage},
-    load::{FeedOwner, LoadedFeed, list_named, load_context, load_feed},
+    load::{FeedOwner, LoadedFeed, list_named, load_context, load_feed, load_shown_feed},
     mark::{MarkPlan, plan_mark},
     report::{
         ActorReport, BundleReport, CountsReport, FeedPageReport, ItemReport, MarksReport, OpenBundleReport,
@@ -286,13 +286,13 @@ impl FeedService {
     /// The counts as they are now, bundled by a rule.
     async fn read_counts(&self, owner: FeedOwner<'_>, rule: BundleRule) -> Result<CountsReport, HttpProblem> {
         let deps = &self.http.deps;
-        let feed = load_feed(deps, owner, self.now()).await.map_err(describe_failure)?;
+        let feed = load_shown_feed(deps, owner, self.now()).await.map_err(describe_failure)?;
         Ok(CountsReport::from(&feed.sheet.count_by(rule, deps.room.catalogue.for_person(owner.person))))
     }
 
     async fn read_page(&self, owner: FeedOwner<'_>, request: PageRequest) -> Result<TaggedBody, HttpProblem> {
         let (deps, now) = (&self.http.deps, self.now());
-        let feed = load_feed(deps, owner, now).await.map_err(describe_failure)?;
+        let feed = load_shown_feed(deps, owner, now).await.map_err(describe_failure)?;
         let kept = feed.shelf.find_page(&feed.sheet, &request, now);
         let cut = match &kept {
             Some(kept) => kept.cut.clone(),
@@ -329,7 +329,7 @@ impl FeedService {
     ) -> Result<OpenBundleReport, HttpProblem> {
         let OpenRequest { name, behind, most, rule, in_parts } = request;
         let (deps, now) = (&self.http.deps, self.now());
-        let feed = load_feed(deps, owner, now).await.map_err(describe_failure)?;
+        let feed = load_shown_feed(deps, owner, now).await.map_err(describe_failure)?;
         let catalogue = deps.room.catalogue.for_person(owner.person);
         let bundles = feed.sheet.bundles_as_of(rule, name.as_of, catalogue);
         let bundle = bundles.into_iter().find(|bundle| bundle.id == name.id).ok_or_else(no_such_bundle)?;
@@ -359,7 +359,7 @@ impl FeedService {
         let partition = deps.room.partitions.of_person(owner.tenant, owner.person);
         let turn = deps.board.shelves.find_turn(&owner.key(), partition).unwrap_or_default();
         let _turn = turn.lock().await;
-        let feed = load_feed(deps, owner, now).await.map_err(describe_failure)?;
+        let feed = load_feed(deps, owner, SHELF_AGE_MS, now).await.map_err(describe_failure)?;
         if feed.facts.is_erased() {
             return Err(HttpProblem::conflict("this person was erased"));
         }
@@ -412,15 +412,15 @@ fn cut_wanted(
 ) -> CutPage {
     let (sheet, context) = (&feed.sheet, filter_context(deps, owner, feed));
     let wants = |bundle: &FeedBundle| filter.wants(bundle, context);
-    let as_of = cursor.as_ref().map_or(sheet.as_of, |cursor| cursor.as_of);
+    let as_of = cursor.as_ref().map_or(sheet.feed.as_of, |cursor| cursor.as_of);
     let is_ruled = *rule != BundleRule::Catalogue;
-    let ruled = is_ruled.then(|| sheet.bundles_as_of(*rule, sheet.as_of, context.catalogue));
+    let ruled = is_ruled.then(|| sheet.bundles_as_of(*rule, sheet.feed.as_of, context.catalogue));
     let counts = match &ruled {
         None => sheet.counts.clone(),
         Some(bundles) => FeedCounts::from_bundles(bundles, context.catalogue),
     };
     let page = match cursor {
-        None => cut_first_page(ruled.as_deref().unwrap_or(&sheet.bundles), *most, wants, as_of),
+        None => cut_first_page(ruled.as_deref().unwrap_or(&sheet.feed.bundles), *most, wants, as_of),
         Some(_) => cut_page(sheet.list_ruled(*rule, context.catalogue), cursor.clone(), *most, wants, as_of),
     };
     let named = list_named(&page.bundles, *in_parts);

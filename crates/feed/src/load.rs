@@ -18,7 +18,7 @@ use room::{
     saved,
     world::{self, StateAge, WorldQuery},
 };
-use store::{RemovedCell, StateKey, StoreError};
+use store::{LATELY, RemovedCell, StateKey, StoreError};
 use tokio::task::{spawn_blocking, yield_now};
 
 use crate::{
@@ -57,19 +57,33 @@ pub struct LoadedFeed {
     pub sheet: Arc<FeedSheet>,
 }
 
-/// Loads the feed of a person as it is now.
-pub async fn load_feed(deps: &Deps, owner: FeedOwner<'_>, now: UtcMillis) -> anyhow::Result<LoadedFeed> {
-    load_feed_of_age(deps, owner, SHELF_AGE_MS, now).await
+/// Loads the feed of a person for whoever only shows it.
+pub async fn load_shown_feed(
+    deps: &Deps,
+    owner: FeedOwner<'_>,
+    now: UtcMillis,
+) -> anyhow::Result<LoadedFeed> {
+    let facts = load_shown_facts(deps, owner).await?;
+    load_feed_of(deps, owner, facts, (SHELF_AGE_MS, now)).await
 }
 
-/// The same of what was read at most so long ago, but for days that changed since.
-pub async fn load_feed_of_age(
+/// Loads the feed of a person, of days that were read at most so long ago, but for those that changed since.
+pub async fn load_feed(
     deps: &Deps,
     owner: FeedOwner<'_>,
     age_ms: i64,
     now: UtcMillis,
 ) -> anyhow::Result<LoadedFeed> {
     let facts = load_facts(deps, owner).await?;
+    load_feed_of(deps, owner, facts, (age_ms, now)).await
+}
+
+async fn load_feed_of(
+    deps: &Deps,
+    owner: FeedOwner<'_>,
+    facts: PersonFacts,
+    (age_ms, now): (i64, UtcMillis),
+) -> anyhow::Result<LoadedFeed> {
     // Their days are removed a little later, and nobody shows them until then.
     let shelf = match facts.is_erased() {
         true => Arc::default(),
@@ -116,13 +130,21 @@ async fn find_sheet(
     Ok(sheet)
 }
 
+/// The days of entries that are marked.
+#[derive(Debug)]
+pub struct MarkedDays {
+    pub views: BTreeMap<Day, DayView>,
+    /// Whether they are those that are kept, but for the marks.
+    pub are_kept: bool,
+}
+
 /// Keeps days with the marks that were just written to them, and the feed they make; whether it did. It does not where anything
 /// else was heard of the person since `feed` was loaded.
 pub async fn keep_marked(
     deps: &Deps,
     owner: FeedOwner<'_>,
     feed: &LoadedFeed,
-    (views, are_copies_new): (BTreeMap<Day, DayView>, bool),
+    (MarkedDays { views, are_kept }, keys, are_copies_new): (MarkedDays, &[EntryKey], bool),
     now: UtcMillis,
 ) -> anyhow::Result<bool> {
     let LoadedFeed { facts, shelf: before, .. } = feed;
@@ -131,18 +153,35 @@ pub async fn keep_marked(
         false => before.saved.clone(),
     };
     let world = load_asked(deps, owner, views.values(), Some(before)).await?;
-    let shelf = Arc::new(before.with_days(views, saved, world));
+    let shelf = Arc::new(match are_kept {
+        true => before.with_marked(views, keys, saved, world),
+        false => before.with_days(views, saved, world),
+    });
     find_sheet(deps, owner, facts, &shelf, now).await?;
     Ok(deps.board.shelves.replace(&owner.key(), before, &shelf))
 }
 
-pub async fn load_facts(
+/// What is known of a person as it is stored now.
+pub async fn load_facts(deps: &Deps, owner: FeedOwner<'_>) -> anyhow::Result<PersonFacts> {
+    load_facts_of_age(deps, owner, StateAge::Now).await
+}
+
+/// The same for whoever only shows it: a moment old, unless the log has just said that it is something else.
+async fn load_shown_facts(deps: &Deps, owner: FeedOwner<'_>) -> anyhow::Result<PersonFacts> {
+    let silence = deps.board.shelves.find_silence(&owner.key());
+    let is_silent = silence.is_some_and(|silence| silence > LATELY);
+    load_facts_of_age(deps, owner, if is_silent { StateAge::Lately } else { StateAge::Now }).await
+}
+
+async fn load_facts_of_age(
     deps: &Deps,
     FeedOwner { tenant, person }: FeedOwner<'_>,
+    age: StateAge,
 ) -> anyhow::Result<PersonFacts> {
     let keys = [StateKey::Person, StateKey::Preferences, StateKey::Notes];
     let keys = keys.map(|key| key(tenant.clone(), person.clone()));
-    let mut states = deps.room.store.states(&keys).await.context("what is known of a person")?.into_iter();
+    let states = age.read(&*deps.room.store, &keys).await.context("what is known of a person")?;
+    let mut states = states.into_iter();
     let mut next = || states.next().unwrap_or_default();
     Ok(PersonFacts { profile: next(), preferences: next(), notes: next() })
 }

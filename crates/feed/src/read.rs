@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::Day;
+use model::{Day, Fact};
 use topic::TopicRecord;
 use wire::{AnnouncementBatch, Feedback, InboxItem, topics};
 
@@ -26,6 +26,8 @@ pub struct LogNews {
     pub changed: ChangedFeeds,
     /// What people did with entries: this process may have written it.
     pub marks: Vec<Feedback>,
+    /// Of whom something else is known than before.
+    pub facts: BTreeSet<TenantPerson>,
 }
 
 impl ChangedDays {
@@ -75,16 +77,22 @@ fn add_announcements(changed: &mut ChangedFeeds, batch: AnnouncementBatch) {
 
 /// Of what a person's owner is told, what a feed shows: that a message left is nothing to it.
 fn add_item(news: &mut LogNews, item: InboxItem) {
+    let (tenant, person) = item.owner();
+    let whose = (tenant.clone(), person.clone());
+    // What is said of all entries at once is a note.
+    let is_note = matches!(&item, InboxItem::Feedback(feedback) if feedback.keys.is_empty());
+    if is_note || matches!(item, InboxItem::Fact(Fact::Profile { .. }) | InboxItem::Erased { .. }) {
+        news.facts.insert(whose.clone());
+    }
     let days = match &item {
-        // A note counts for all days, and is asked each time.
+        // A note counts for all days.
         InboxItem::Feedback(_) => ChangedDays::None,
         InboxItem::Erased { .. } => ChangedDays::All,
         InboxItem::Fact(_) | InboxItem::Delivery(_) | InboxItem::ByHand { .. } | InboxItem::Seen { .. } => {
             return;
         }
     };
-    let (tenant, person) = item.owner();
-    add_change(&mut news.changed, (tenant.clone(), person.clone()), days);
+    add_change(&mut news.changed, whose, days);
     if let InboxItem::Feedback(feedback) = item {
         news.marks.push(feedback);
     }

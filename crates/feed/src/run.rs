@@ -73,8 +73,9 @@ impl RoomWork for FeedWork {
     }
 
     async fn turn(&mut self, batch: &RecordBatch, _: Option<i64>) -> anyhow::Result<Vec<NewRecord>> {
-        let LogNews { changed, marks } = read::read_news(&batch.records);
+        let LogNews { changed, marks, facts } = read::read_news(&batch.records);
         // Before anybody is told that there is something new, it is not to be found in what is kept.
+        facts.iter().for_each(|whose| self.0.board.shelves.note_facts(whose));
         marks.iter().for_each(|feedback| self.0.board.shelves.note_marks(feedback));
         for (whose, changed) in changed {
             self.0.board.note_change(&whose, &changed);

@@ -2,11 +2,10 @@
 //! that was made of both last.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{Arc, Mutex, PoisonError},
 };
 
-use feed_bundles::FeedEntry;
 use model::{Day, DayView, EntryKey, EntryView, UtcMillis, WorldSnapshot};
 use room::saved::concerns_saved;
 use wire::Feedback;
@@ -14,6 +13,7 @@ use wire::Feedback;
 use crate::{
     facts::FeedSheet,
     kept_page::{KEPT_BYTES_MAX, KeptPage},
+    listed::ListedDay,
     request::PageRequest,
 };
 
@@ -28,33 +28,34 @@ const PAGE_BYTES: usize = 10_000;
 pub struct ShelfDay {
     pub view: DayView,
     listed: Mutex<Option<Arc<ListedDay>>>,
+    before: Option<MarkedDay>,
 }
 
-/// The entries of a day that a feed lists.
+/// What a day listed before some of its entries were marked.
 #[derive(Debug)]
-pub struct ListedDay {
-    /// What it was made of, beside the day.
-    pub made_of: u64,
-    pub world: Arc<WorldSnapshot>,
-    pub made_at: UtcMillis,
-    /// Until then it is believed.
-    pub until: UtcMillis,
-    /// When something of it comes back that was put off.
-    pub turns: UtcMillis,
-    pub entries: Vec<Arc<FeedEntry>>,
+struct MarkedDay {
+    listed: Arc<ListedDay>,
+    marked: Vec<EntryKey>,
 }
 
 impl ShelfDay {
     pub fn new(view: DayView) -> Self {
-        Self { view, listed: Mutex::default() }
+        Self { view, ..Self::default() }
     }
 
-    /// What was listed last, if it was made of the same and is still as it was; else it is listed now.
+    /// This day with some of its entries marked, and nothing else different.
+    fn with_marked(&self, view: DayView, marked: Vec<EntryKey>) -> Self {
+        let listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let before = listed.map(|listed| MarkedDay { listed, marked });
+        Self { view, before, ..Self::default() }
+    }
+
+    /// What was listed last, if it was made of the same and is still as it was; else it is listed now, as far as it has to be.
     pub fn list(
         &self,
         (made_of, world): (u64, &Arc<WorldSnapshot>),
         now: UtcMillis,
-        make: impl FnOnce(&DayView) -> ListedDay,
+        make: impl Fn(&DayView) -> ListedDay,
     ) -> Arc<ListedDay> {
         let is_as_now = |listed: &ListedDay| {
             listed.made_of == made_of
@@ -66,7 +67,11 @@ impl ShelfDay {
         if let Some(listed) = known.filter(|listed| is_as_now(listed)) {
             return listed;
         }
-        let listed = Arc::new(make(&self.view));
+        let before = self.before.as_ref().filter(|before| is_as_now(&before.listed));
+        let listed = Arc::new(match before {
+            Some(MarkedDay { listed, marked }) => listed.with_marked(marked, &make(&self.view.pick(marked))),
+            None => make(&self.view),
+        });
         *self.listed.lock().unwrap_or_else(PoisonError::into_inner) = Some(listed.clone());
         listed
     }
@@ -83,8 +88,16 @@ pub struct PersonShelf {
     pub saved: Arc<DayView>,
     /// The subjects that bundles ask, of all entries.
     pub world: Arc<WorldSnapshot>,
-    sheet: Mutex<Option<Arc<FeedSheet>>>,
+    sheet: Mutex<Option<KeptSheet>>,
     page: Mutex<Option<Arc<KeptPage>>>,
+}
+
+/// The feed that was made last.
+#[derive(Clone, Debug)]
+struct KeptSheet {
+    sheet: Arc<FeedSheet>,
+    /// Whether it was made of the days as they are here, and not of those before.
+    is_of_these: bool,
 }
 
 impl PersonShelf {
@@ -127,8 +140,19 @@ impl PersonShelf {
 
     /// The feed that was made last, if it was made of the same and is still as it was.
     pub fn find_sheet(&self, made_of: u64, now: UtcMillis) -> Option<Arc<FeedSheet>> {
-        let sheet = self.sheet.lock().unwrap_or_else(PoisonError::into_inner);
-        sheet.clone().filter(|sheet| sheet.made_of == made_of && sheet.made_at <= now && now < sheet.until)
+        let kept = self.kept_sheet().filter(|kept| kept.is_of_these)?;
+        let is_as_now =
+            |sheet: &Arc<FeedSheet>| sheet.made_of == made_of && sheet.made_at <= now && now < sheet.until;
+        Some(kept.sheet).filter(is_as_now)
+    }
+
+    /// The feed that was made last, whatever it was made of: most of the next one is as it was.
+    pub fn find_last_sheet(&self) -> Option<Arc<FeedSheet>> {
+        self.kept_sheet().map(|kept| kept.sheet)
+    }
+
+    fn kept_sheet(&self) -> Option<KeptSheet> {
+        self.sheet.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The page that was answered last, if it has what is asked for.
@@ -149,7 +173,8 @@ impl PersonShelf {
     }
 
     pub fn keep_sheet(&self, sheet: Arc<FeedSheet>) {
-        *self.sheet.lock().unwrap_or_else(PoisonError::into_inner) = Some(sheet);
+        let kept = KeptSheet { sheet, is_of_these: true };
+        *self.sheet.lock().unwrap_or_else(PoisonError::into_inner) = Some(kept);
     }
 
     /// The same person with some days read anew.
@@ -159,14 +184,45 @@ impl PersonShelf {
         saved: Arc<DayView>,
         world: Arc<WorldSnapshot>,
     ) -> Self {
+        let read = read.into_iter().map(|(day, view)| (day, ShelfDay::new(view)));
+        self.with_shelf_days(read, saved, world)
+    }
+
+    /// The same person with some entries of days marked that are kept here.
+    pub fn with_marked(
+        &self,
+        views: BTreeMap<Day, DayView>,
+        marked: &[EntryKey],
+        saved: Arc<DayView>,
+        world: Arc<WorldSnapshot>,
+    ) -> Self {
+        let mut of_days = BTreeMap::<Day, Vec<EntryKey>>::new();
+        marked.iter().collect::<BTreeSet<_>>().into_iter().for_each(|key| {
+            of_days.entry(key.day()).or_default().push(*key);
+        });
+        let with_marks = |(day, view): (Day, DayView)| {
+            let marked = of_days.remove(&day).unwrap_or_default();
+            let kept = self.days.get(&day);
+            (day, kept.map_or_else(ShelfDay::default, |kept| kept.with_marked(view, marked)))
+        };
+        self.with_shelf_days(views.into_iter().map(with_marks), saved, world)
+    }
+
+    fn with_shelf_days(
+        &self,
+        read: impl Iterator<Item = (Day, ShelfDay)>,
+        saved: Arc<DayView>,
+        world: Arc<WorldSnapshot>,
+    ) -> Self {
         let mut days = self.days.clone();
-        for (day, view) in read {
-            if view.is_empty() {
+        for (day, read) in read {
+            if read.view.is_empty() {
                 days.remove(&day);
             } else {
-                days.insert(day, Arc::new(ShelfDay::new(view)));
+                days.insert(day, Arc::new(read));
             }
         }
-        Self { read_at: self.read_at, days, saved, world, ..Self::default() }
+        let before = self.kept_sheet().map(|kept| KeptSheet { is_of_these: false, ..kept });
+        Self { read_at: self.read_at, days, saved, world, sheet: Mutex::new(before), ..Self::default() }
     }
 }

@@ -4,9 +4,11 @@
 use std::{
     collections::{BTreeSet, HashMap},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use model::{Day, partition::PartitionCount};
+use runtime::clock::SteadyStopwatch;
 use wire::Feedback;
 
 use crate::{config::SHELVES_BYTES_MAX, facts::TenantPerson, read::ChangedDays, shelf::PersonShelf};
@@ -31,6 +33,8 @@ struct ShelfSlot {
     bytes: usize,
     /// What changed since it was read, or while it is being read.
     changed: ChangedDays,
+    /// Since when the log did not say that something else is known of the person.
+    silent: SteadyStopwatch,
     used: u64,
     reading: ReadingRight,
     marking: MarkingTurn,
@@ -69,6 +73,18 @@ impl ShelfCache {
         if let Some(slot) = self.lock().slots.get_mut(whose) {
             slot.changed.merge(days.clone());
         }
+    }
+
+    /// Notes that something else is known of a person.
+    pub fn note_facts(&self, whose: &TenantPerson) {
+        if let Some(slot) = self.lock().slots.get_mut(whose) {
+            slot.silent = SteadyStopwatch::start();
+        }
+    }
+
+    /// For how long the log has said nothing new of what is known of a person; nothing if nobody listens.
+    pub fn find_silence(&self, whose: &TenantPerson) -> Option<Duration> {
+        Some(self.lock().slots.get(whose)?.silent.elapsed())
     }
 
     /// Notes what a person did with entries, unless it is in what is kept.
@@ -166,6 +182,7 @@ impl CacheState {
             shelf: None,
             bytes: 0,
             changed: ChangedDays::None,
+            silent: SteadyStopwatch::start(),
             used,
             reading: Arc::default(),
             marking: Arc::default(),

@@ -4,23 +4,27 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
+    time::Duration,
 };
 
 use catalogue::{Catalogue, canary::CanaryCatalogue};
 use feed_bundles::{counts::FeedCounts, page::FeedPage, rule::BundleRule};
 use model::{
-    AudienceMatch, Day, DayRow, Entry, EntryKey, EntryReason, EventKey, KeptFields, Kind, Mark, Person,
-    SubjectRef, Tenant, UtcMillis, fold::fold_rows, partition::PartitionCount,
+    AudienceMatch, Day, DayLife, DayRow, Entry, EntryKey, EntryReason, EventKey, Fact, KeptFields, Kind,
+    Mark, Person, SubjectRef, Tenant, UtcMillis, Value, VersionedState, fold::fold_rows,
+    partition::PartitionCount,
 };
 use room::testing::parse_catalogue;
+use topic::{RecordHeaders, TopicRecord};
 use web::etag::TaggedBody;
-use wire::{Feedback, FeedbackAction};
+use wire::{Feedback, FeedbackAction, InboxItem, topics};
 
 use crate::{
     catalogue_names::{find_category, find_kind, find_thread},
-    facts::{BundleContext, FeedSheet, TenantPerson},
+    decide::{SheetInput, make_sheet},
+    facts::{BundleContext, FeedSheet, PersonFacts, TenantPerson},
     kept_page::{CutPage, KEPT_BYTES_MAX, KeptPage},
-    read::ChangedDays,
+    read::{ChangedDays, read_news},
     request::{FeedFilter, PageRequest},
     shelf::PersonShelf,
     shelf_cache::{ReadingRight, ShelfCache, StaleShelf},
@@ -152,20 +156,102 @@ fn what_was_written_here_is_not_read_again() {
 }
 
 #[test]
+fn facts_may_be_a_moment_old_where_the_log_is_silent() {
+    let (cache, ann) = (ShelfCache::default(), person_key("ann"));
+    assert_eq!(cache.find_silence(&ann), None);
+    cache.cover(partition_of(&ann));
+    assert_eq!(cache.find_silence(&ann), None, "nobody listened");
+    let _right = cache.find_right(&ann, partition_of(&ann));
+    let long = || cache.find_silence(&ann).is_some_and(|silence| silence > Duration::from_millis(5));
+    while !long() {}
+    let before = cache.find_silence(&ann).unwrap();
+    cache.note_facts(&ann);
+    assert!(cache.find_silence(&ann).unwrap() < before);
+    cache.uncover(partition_of(&ann), COUNT);
+    assert_eq!(cache.find_silence(&ann), None);
+    // Of whom something else is known, by what is said of them.
+    let check = |item: InboxItem, expected: bool| {
+        let value = wire::inbox::encode(&item).unwrap();
+        let (topic, headers) = (topics::INBOX.into(), RecordHeaders::new());
+        let (partition, offset, appended, key, value) = (0, 0, 0, Vec::new(), Some(value));
+        let news = read_news(&[TopicRecord { topic, partition, offset, appended, key, value, headers }]);
+        assert_eq!(news.facts.contains(&ann), expected, "{item:?}");
+    };
+    let (tenant, person) = ann.clone();
+    let at = UtcMillis(1);
+    let did = |keys| {
+        let (tenant, person) = ann.clone();
+        InboxItem::Feedback(Feedback { tenant, person, what: FeedbackAction::Read, keys, at })
+    };
+    check(did(vec![entry_key(0)]), false);
+    check(did(Vec::new()), true);
+    check(InboxItem::Erased { tenant: tenant.clone(), person: person.clone(), at }, true);
+    let state = VersionedState::from_values(1, [("zone", Some(Value::from_text("UTC")))]);
+    check(InboxItem::Fact(Fact::Profile { tenant: tenant.clone(), person: person.clone(), state }), true);
+    check(InboxItem::Seen { tenant, person, surface: "web".into(), at }, false);
+}
+
+/// A feed that was marked again and again is the one that is made of its days anew.
+#[test]
+fn marks_change_what_they_mark_and_nothing_else() {
+    use FeedbackAction::{Cleared, Read, Restored, Saved, Seen, Snoozed, Unread, Unsaved};
+    let catalogue = catalogue_of("told");
+    let facts = PersonFacts::default();
+    let (tenant, person) = person_key("ann");
+    let make = |shelf: &PersonShelf, now: i64| {
+        let (now, life) = (UtcMillis(now), DayLife::default());
+        let (tenant, person, facts) = (&tenant, &person, &facts);
+        make_sheet(SheetInput { catalogue: &catalogue, tenant, person, facts, made_of: 1, shelf, life, now })
+    };
+    let mut kept = shelf(1, 40);
+    let mut now = 1_000;
+    kept.keep_sheet(Arc::new(make(&kept, now)));
+    let until = UtcMillis(10_000);
+    let marks: [(FeedbackAction, &[u8]); 12] = [
+        (Seen, &[39, 38, 37]),
+        (Read, &[38]),
+        (Saved, &[1, 2, 39]),
+        (Cleared, &[5, 39]),
+        (Unread, &[38, 7]),
+        (Snoozed(until), &[8, 9]),
+        (Restored, &[39]),
+        (Unsaved, &[1]),
+        (Cleared, &[38, 37, 36]),
+        (Seen, &[0, 1, 2, 3]),
+        (Read, &[]),
+        (Read, &[3, 2]),
+    ];
+    for (did, numbers) in marks {
+        now += 1_500;
+        let keys: Vec<EntryKey> = numbers.iter().map(|number| entry_key(*number)).collect();
+        let mut view = kept.days[&Day(0)].view.clone();
+        view.add(&DayRow::Mark(Mark::new(None, did.mark(), keys.clone(), UtcMillis(now))));
+        let views = BTreeMap::from([(Day(0), view)]);
+        let anew = make(&PersonShelf::new(1, views.clone(), Arc::default(), kept.world.clone()), now);
+        let after = Arc::new(kept.with_marked(views, &keys, Arc::default(), kept.world.clone()));
+        assert!(after.find_sheet(1, UtcMillis(now)).is_none(), "it is of the days before");
+        let sheet = make(&after, now);
+        assert_eq!((&sheet.feed, &sheet.counts), (&anew.feed, &anew.counts), "{did:?} {numbers:?}");
+        assert_eq!((sheet.revision, sheet.turns), (anew.revision, anew.turns), "{did:?} {numbers:?}");
+        after.keep_sheet(Arc::new(sheet));
+        assert!(after.find_sheet(1, UtcMillis(now)).is_some());
+        kept = after;
+    }
+    // What was not marked is not even listed again.
+    let of = |shelf: &PersonShelf| {
+        shelf.find_last_sheet().unwrap().feed.bundles.last().unwrap().entries()[0].clone()
+    };
+    let before = of(&kept);
+    let after = kept.with_marked(BTreeMap::new(), &[], Arc::default(), kept.world.clone());
+    after.keep_sheet(Arc::new(make(&after, now)));
+    assert!(Arc::ptr_eq(&before, &of(&after)));
+}
+
+#[test]
 fn a_page_is_sent_again_only_while_nothing_is_different() {
     let sheet = || {
-        let (none, later) = (UtcMillis(0), UtcMillis(i64::MAX));
-        let (bundles, counts) = (Vec::new(), FeedCounts::default());
-        Arc::new(FeedSheet {
-            made_of: 1,
-            made_at: none,
-            until: later,
-            turns: later,
-            as_of: none,
-            bundles,
-            counts,
-            revision: 1,
-        })
+        let later = UtcMillis(i64::MAX);
+        Arc::new(FeedSheet { made_of: 1, until: later, turns: later, revision: 1, ..FeedSheet::default() })
     };
     let request = PageRequest {
         cursor: None,

@@ -108,7 +108,7 @@ impl EntryView {
     }
 
     /// When it was put off last, and until when; nothing if that was taken back.
-    fn snooze(&self) -> Option<(UtcMillis, UtcMillis)> {
+    pub(crate) fn snooze(&self) -> Option<(UtcMillis, UtcMillis)> {
         let snoozes = self.said.iter().filter_map(|((_, what), at)| match what {
             MarkAction::Snoozed(until) => Some((*at, *until)),
             _ => None,

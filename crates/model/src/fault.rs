@@ -84,10 +84,12 @@ pub enum PlantedFault {
     SeenIsOne,
     /// Law 18: the place of a bundle alone says whether a reader was given it.
     PlaceIsEnough,
+    /// Law 18: an entry that a feed lists no more stays in its bundle until all is made anew.
+    GoneStays,
 }
 
 impl PlantedFault {
-    pub const ALL: [Self; 40] = [
+    pub const ALL: [Self; 41] = [
         Self::FirstReasonOnly,
         Self::LastTimeStands,
         Self::MarkCoversAll,
@@ -128,6 +130,7 @@ impl PlantedFault {
         Self::FartherWord,
         Self::SeenIsOne,
         Self::PlaceIsEnough,
+        Self::GoneStays,
     ];
 
     /// The name by which a test plants it, in the environment variable `TIDINGS_FAULT`.
@@ -173,6 +176,7 @@ impl PlantedFault {
             Self::FartherWord => "farther-word",
             Self::SeenIsOne => "seen-is-one",
             Self::PlaceIsEnough => "place-is-enough",
+            Self::GoneStays => "gone-stays",
         }
     }
 }

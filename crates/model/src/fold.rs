@@ -4,6 +4,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt,
+    sync::Arc,
 };
 
 use crate::{
@@ -23,7 +24,8 @@ use crate::{
 /// A person's day (or several days) as their rows say.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct DayView {
-    entries: BTreeMap<EntryKey, EntryView>,
+    /// Shared: a day is copied whenever somebody marks a few of them.
+    entries: BTreeMap<EntryKey, Arc<EntryView>>,
     lists: BTreeMap<KeyListId, Vec<EntryKey>>,
     /// Marks whose lists have not arrived yet.
     unlisted: Vec<Mark>,
@@ -124,7 +126,7 @@ impl DayView {
     pub fn add(&mut self, row: &DayRow) {
         match row {
             DayRow::Entry(entry) => {
-                let seen = self.entries.entry(entry.key).or_default();
+                let seen = Arc::make_mut(self.entries.entry(entry.key).or_default());
                 if fault::is_planted(PlantedFault::FirstReasonOnly) && !seen.reasons.is_empty() {
                     return;
                 }
@@ -170,7 +172,7 @@ impl DayView {
             keys
         };
         for key in keys {
-            let entry = self.entries.entry(*key).or_default();
+            let entry = Arc::make_mut(self.entries.entry(*key).or_default());
             let at = entry.said.entry((mark.channel, mark.what)).or_insert(mark.at);
             *at = mark.at.max(*at);
             if matches!(mark.what, MarkAction::Seen | MarkAction::Read | MarkAction::Cleared) {
@@ -195,7 +197,9 @@ impl DayView {
                 key.occurred <= note.until && note.kind.is_none_or(of)
             };
             let until = noted.iter().filter(is_meant).map(|note| (note.what, note.until)).collect::<Vec<_>>();
-            entry.settle(&until, now);
+            if !until.is_empty() || entry.snooze().is_some() {
+                Arc::make_mut(entry).settle(&until, now);
+            }
         }
         self
     }
@@ -205,7 +209,7 @@ impl DayView {
     pub fn withdraw(mut self, is_withdrawn: impl Fn(EntryKey, &SubjectRef) -> bool, now: UtcMillis) -> Self {
         for (key, entry) in &mut self.entries {
             if entry.subject.as_ref().is_some_and(|subject| is_withdrawn(*key, subject)) {
-                entry.said.entry((None, MarkAction::Withdrawn)).or_insert(now);
+                Arc::make_mut(entry).said.entry((None, MarkAction::Withdrawn)).or_insert(now);
             }
         }
         self
@@ -213,11 +217,12 @@ impl DayView {
 
     /// Every entry that has a row, oldest first.
     pub fn entries(&self) -> impl Iterator<Item = (EntryKey, &EntryView)> {
-        self.entries.iter().filter(|(_, entry)| entry.subject.is_some()).map(|(key, entry)| (*key, entry))
+        let all = self.entries.iter().map(|(key, entry)| (*key, &**entry));
+        all.filter(|(_, entry)| entry.subject.is_some())
     }
 
     pub fn get(&self, key: EntryKey) -> Option<&EntryView> {
-        self.entries.get(&key).filter(|entry| entry.subject.is_some())
+        self.get_marked(key).filter(|entry| entry.subject.is_some())
     }
 
     /// These entries alone.
@@ -229,7 +234,7 @@ impl DayView {
 
     /// What is known of an entry, also of one whose row has not arrived and of which only marks have.
     pub fn get_marked(&self, key: EntryKey) -> Option<&EntryView> {
-        self.entries.get(&key)
+        self.entries.get(&key).map(Arc::as_ref)
     }
 
     pub fn len(&self) -> usize {

@@ -36,7 +36,7 @@ use super::{FeedService, FeedState, describe_failure, description::RuledAddress}
 use crate::{
     config::{LIVE_LOOK_MS, LIVE_PAUSE, LIVE_PULSE, LIVE_RETRY_MS},
     live_board::LiveWait,
-    load::{FeedOwner, LoadedFeed, load_feed_of_age},
+    load::{FeedOwner, LoadedFeed, load_feed},
     metrics::FeedMetrics,
     report::CountsReport,
     request::read_rule,
@@ -244,7 +244,7 @@ impl LiveTalk {
         let owner = FeedOwner { tenant: &self.tenant, person: &self.person };
         let deps = &self.service.http.deps;
         let now = deps.room.now();
-        let LoadedFeed { sheet, .. } = load_feed_of_age(deps, owner, LIVE_LOOK_MS, now).await?;
+        let LoadedFeed { sheet, .. } = load_feed(deps, owner, LIVE_LOOK_MS, now).await?;
         self.looks = sheet.turns.min(now.plus(spread_look(sheet.revision)));
         let revision = sheet.revision_by(self.rule);
         if self.last == Some(revision) {
