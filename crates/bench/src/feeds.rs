@@ -4,9 +4,9 @@
 
 use std::{path::Path, sync::Arc, time::Duration};
 
-use anyhow::{Context as _, ensure};
+use anyhow::{Context as _, bail, ensure};
 use futures::future::try_join_all;
-use runtime::clock::SteadyStopwatch;
+use runtime::{clock::SteadyStopwatch, retry::wait_real_time};
 use serde_json::Value;
 use store::{Store, embedded::EmbeddedStore};
 use tokio::task::{JoinSet, spawn_blocking};
@@ -33,6 +33,9 @@ const BUNDLES: usize = 10;
 /// As fast as it goes, so many requests are under way, and so many pages are asked for.
 const AT_ONCE: usize = 16;
 const PAGES: usize = 20_000;
+const DAYS_READ: &str = "tidings_feed_days_read_total";
+const KEPT_WITHIN: Duration = Duration::from_secs(60);
+const LOOK: Duration = Duration::from_millis(500);
 const OPEN_DAYS: usize = 18;
 
 /// The program on some engines, which answers for what was written there.
@@ -117,7 +120,9 @@ async fn measure_pages(
     read_first_pages(&up, load).await?;
     drop(up);
     let up = house.start().await?;
-    let days = read_first_pages(&up, load).await?;
+    let first = read_first_pages(&up, load).await?;
+    progress("feed: the process begins to follow the log, and keeps what it reads from then on");
+    wait_until_kept(&up, load).await?;
     let client = Arc::new(HttpLoadClient::new(&up.address));
     progress(&format!(
         "feed: {PER_SECOND} pages a second for {SECONDS} s, one request in {MARK_PART} a mark"
@@ -134,7 +139,7 @@ async fn measure_pages(
         let page = read_page(&client, person).await?;
         held &= is_expected(&page, &load.first_page(person, BUNDLES)?);
     }
-    let figures = list_figures(days, (&late, house.p99_ms_max), [said, ours, theirs]);
+    let figures = list_figures(&first, (&late, house.p99_ms_max), [said, ours, theirs]);
     let engine = format!(
         "{}, the real program, HTTP; {PERSONS} persons with {} entries on {DAYS} of 90 days; MariaDB by mariadb-slap, all rows \
          in memory",
@@ -147,17 +152,19 @@ async fn measure_pages(
 }
 
 fn list_figures(
-    days: usize,
+    first: &FirstPages,
     (late, late_ms_max): (&[Duration], f64),
     [said, ours, theirs]: [Duration; 3],
 ) -> Vec<BenchFigure> {
     #[allow(clippy::cast_precision_loss, reason = "figures for people to read")]
-    let (days, days_max) = (days.div_ceil(PERSONS) as f64, (DAYS + 1 + OPEN_DAYS) as f64);
+    let (days, days_max) = (first.days.div_ceil(PERSONS) as f64, (DAYS + 1 + OPEN_DAYS) as f64);
     let late = |part| quantile_millis(late, part);
+    let unkept = "half of the pages of whom nothing is kept, against half of those at a pace";
     // The peer's rows are not said in words either.
     let parts = "pages in parts, against MediaWiki's queries in MariaDB";
     vec![
         BenchFigure::bound("days read for a first page, of 90 that live", days, "days", days_max),
+        BenchFigure::compared_with(unkept, quantile_millis(&first.times, 0.5), "ms", late(0.5)),
         BenchFigure::bound("half of the pages at a pace", late(0.5), "ms", late_ms_max),
         BenchFigure::bound("99 of 100 pages at a pace", late(0.99), "ms", late_ms_max),
         BenchFigure::rate(parts, PAGES, &[ours], &[theirs]).ratio_at_least(RATIO_MIN),
@@ -188,15 +195,37 @@ async fn start_peer(
     .await?
 }
 
-/// The first page of each person after a start: how many days were read for all.
-async fn read_first_pages(up: &BenchProcess, load: &FeedLoad) -> anyhow::Result<usize> {
-    let client = HttpLoadClient::new(&up.address);
+/// What it takes to answer with the first page of each person after a start.
+struct FirstPages {
+    /// Days that were read for all of them.
+    days: usize,
+    times: Vec<Duration>,
+}
+
+async fn read_first_pages(up: &BenchProcess, load: &FeedLoad) -> anyhow::Result<FirstPages> {
+    let (client, mut times) = (HttpLoadClient::new(&up.address), Vec::new());
     for person in 0..PERSONS {
+        let watch = SteadyStopwatch::start();
         let page = read_page(&client, person).await?;
+        times.push(watch.elapsed());
         let expected = load.first_page(person, BUNDLES)?;
         ensure!(is_expected(&page, &expected), "not the page of person {person}: {page}, not {expected:?}");
     }
-    up.sum_metric("tidings_feed_days_read_total")
+    times.sort_unstable();
+    Ok(FirstPages { days: up.sum_metric(DAYS_READ)?, times })
+}
+
+/// A process that has just started reads whatever it is asked for until it follows the log.
+async fn wait_until_kept(up: &BenchProcess, load: &FeedLoad) -> anyhow::Result<()> {
+    let watch = SteadyStopwatch::start();
+    while watch.elapsed() < KEPT_WITHIN {
+        let before = up.sum_metric(DAYS_READ)?;
+        if read_first_pages(up, load).await?.days == before {
+            return Ok(());
+        }
+        wait_real_time(LOOK).await;
+    }
+    bail!("after {} s the process keeps nothing of what it reads", KEPT_WITHIN.as_secs())
 }
 
 async fn read_page(client: &HttpLoadClient, person: usize) -> anyhow::Result<Value> {
