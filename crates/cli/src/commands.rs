@@ -79,8 +79,7 @@ pub fn main(run_process: ProcessRunner) -> Result<(), CommandError> {
             );
             return Err(CommandError::from_refusal(why));
         }
-        let names = PlantedFault::ALL.map(PlantedFault::name);
-        let help = suggest_name(&name, names);
+        let help = suggest_name(&name, PlantedFault::ALL.iter().map(|fault| fault.name()));
         return Err(CommandError::from_refusal(format!(
             "`{name}` of {} is not a fault: {help}",
             fault::VARIABLE

@@ -8,7 +8,7 @@ use crate::{lex, tidy::complaints::format_complaint, tree::SourceTree};
 
 /// Which fault must be noticed by which tests.
 pub const LIST: &str = "tests/laws/faults.txt";
-/// Where the faults are declared; the arms of `name` there say what they are called.
+/// Where the faults are declared; behind each stands what it is called.
 const CODE: &str = "crates/model/src/fault.rs";
 
 /// One line of the list: with this fault planted, a test of this filter must fail.
