@@ -10,7 +10,10 @@ use feed_bundles::{
     visit::{FeedVisit, VISIT_CHARS_MAX},
 };
 use model::{EntryKey, Kind, SubjectRef, Tenant, UtcMillis, WorldSnapshot, attention::NOT_PUT_OFF};
-use room::feedback::parse_entry_key;
+use room::{
+    catalogue_names::{find_category, find_kind, find_thread},
+    feedback::parse_entry_key,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use source_text::list_choices;
@@ -20,10 +23,7 @@ use web::{
 };
 use wire::FeedbackAction;
 
-use crate::{
-    catalogue_names::{find_category, find_kind, find_thread},
-    config::{MARK_BUNDLES_MAX, MARK_ENTRIES_MAX, PAGE_BUNDLES, PAGE_BUNDLES_MAX},
-};
+use crate::config::{MARK_BUNDLES_MAX, MARK_ENTRIES_MAX, PAGE_BUNDLES, PAGE_BUNDLES_MAX};
 
 pub const KIND: &str = "kind";
 pub const CATEGORY: &str = "category";

@@ -14,13 +14,15 @@ use model::{
     Mark, Person, SubjectRef, Tenant, UtcMillis, Value, VersionedState, fold::fold_rows,
     partition::PartitionCount,
 };
-use room::testing::parse_catalogue;
+use room::{
+    catalogue_names::{find_category, find_kind, find_thread},
+    testing::parse_catalogue,
+};
 use topic::{RecordHeaders, TopicRecord};
 use web::etag::TaggedBody;
 use wire::{Feedback, FeedbackAction, InboxItem, topics};
 
 use crate::{
-    catalogue_names::{find_category, find_kind, find_thread},
     decide::{SheetInput, make_sheet},
     facts::{BundleContext, FeedSheet, PersonFacts, TenantPerson},
     kept_page::{CutPage, KEPT_BYTES_MAX, KeptPage},

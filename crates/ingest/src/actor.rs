@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use model::{Actor, ActorId, Person, Tenant, limits::ID_BYTES_MAX};
-use source_text::suggest_name;
+use source_text::{quote_text, suggest_name};
 use wire::{CloudChange, token::LinkSecret};
 
-use crate::admission_error::{AdmissionError, describe_bad_name, quote_text, refuse_at};
+use crate::admission_error::{AdmissionError, describe_bad_name, refuse_at};
 
 const PERSON: &str = "person";
 const ANONYMOUS: &str = "anonymous";

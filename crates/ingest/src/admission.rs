@@ -11,11 +11,11 @@ use model::{
     FollowFact, Person, SubjectRef, Tenant, UtcMillis, VersionedState, attention::NOT_PUT_OFF,
     event::check_timely,
 };
-use source_text::suggest_name;
+use source_text::{quote_text, suggest_name};
 use wire::{CloudChange, FeedbackAction, token::LinkSecret};
 
 use crate::{
-    admission_error::{AdmissionError, quote_text, refuse_at},
+    admission_error::{AdmissionError, refuse_at},
     admission_rules::AdmissionRules,
     change::{self, AdmittedChange},
     device,

@@ -1,10 +1,8 @@
 //! The reason and place of a refusal, and how foreign text is quoted in it.
 
 use model::id::BadName;
-use source_text::suggest_name;
+use source_text::{quote_text, suggest_name};
 use wire::cloud_event::join_place;
-
-use crate::config::QUOTED_CHARS_MAX;
 
 /// Why a CloudEvent was not admitted.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -36,12 +34,6 @@ pub(crate) fn refuse_unknown_field<T>(field: &str, known: &[&str]) -> Result<T, 
 /// The pointer to a field of the data.
 pub(crate) fn data_pointer(field: &str) -> String {
     format!("/data/{}", field.replace('~', "~0").replace('/', "~1"))
-}
-
-/// Somebody else's text, short and printable.
-pub(crate) fn quote_text(text: &str) -> String {
-    let printable = |c: char| if c.is_control() { '\u{fffd}' } else { c };
-    text.chars().take(QUOTED_CHARS_MAX).map(printable).collect()
 }
 
 /// Why a name is wrong, without quoting all of it.

@@ -8,13 +8,13 @@ use model::{Tenant, UtcMillis};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
-use source_text::{did_you_mean, list_choices};
+use source_text::{did_you_mean, list_choices, quote_text};
 use web::{HttpProblem, ProblemType, idempotency::IdempotentAnswer};
 use wire::{CloudChange, CloudError, token::LinkSecret};
 
 use crate::{
     admission::{AdmittedItem, CloudEventSort, admit_cloud_event},
-    admission_error::{AdmissionError, quote_text},
+    admission_error::AdmissionError,
     admission_rules::AdmissionRules,
     config::BEHIND_RETRY_SECS,
     effects::IntakeVerdict,

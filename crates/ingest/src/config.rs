@@ -46,8 +46,6 @@ pub const PREFERENCES_MAX: usize = 1_000;
 pub const EXTRA_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// What came back of so many mails is noted at once.
 pub const RETURNS_AT_ONCE: usize = 200;
-/// Characters of somebody else's text that a reason quotes.
-pub const QUOTED_CHARS_MAX: usize = 60;
 
 const _: () = assert!(PERSONS_MAX <= wire::LIST_MAX && PERSONS_MAX <= LISTED_MAX);
 // As many as may be listed, with the longest ids.

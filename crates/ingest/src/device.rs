@@ -5,10 +5,10 @@ use model::{
     device::{self, DevicePlatform},
 };
 use serde_json::Value;
-use source_text::list_choices;
+use source_text::{list_choices, quote_text};
 
 use crate::{
-    admission_error::{AdmissionError, quote_text, refuse_at},
+    admission_error::{AdmissionError, refuse_at},
     fact_data::FactData,
 };
 

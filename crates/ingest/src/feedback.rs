@@ -77,8 +77,7 @@ pub(crate) fn parse_target(
             )
         }
         (["kind"], _) => {
-            let kind = data.parse_name("kind", Kind::new)?;
-            preference::check_kind(&kind, catalogue)?;
+            let kind = preference::parse_kind(data, catalogue)?;
             Ok(FeedbackTarget::UpTo { kind: Some(kind), until: occurred })
         }
         (["all"], _) if data.0["all"] == Value::Bool(true) => {

@@ -3,11 +3,10 @@
 use std::{collections::BTreeSet, fmt};
 
 use catalogue::{Audience, Catalogue, KindDef};
-use source_text::{did_you_mean, nearest_name};
+use source_text::{did_you_mean, nearest_name, quote_text};
 use wire::CloudChange;
 
 use crate::{
-    admission_error::quote_text,
     change::AdmittedChange,
     config::{STRANGE_FIELDS_MAX, STRANGE_NAME_BYTES_MAX},
     preference::PreferenceFact,

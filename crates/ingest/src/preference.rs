@@ -5,10 +5,11 @@
 use catalogue::Catalogue;
 use model::{Crowd, CrowdEnrolment, Kind, Person, SubjectRef, Tenant, ValueCell, VersionedState};
 use preferences::{PreferenceChoice, PreferenceField, PreferenceScope, ReadingPlace};
-use source_text::{list_choices, suggest_name};
+use room::catalogue_names::{find_category, find_kind};
+use source_text::{list_choices, quote_text, suggest_name};
 
 use crate::{
-    admission_error::{AdmissionError, data_pointer, quote_text, refuse_at},
+    admission_error::{AdmissionError, data_pointer, refuse_at},
     config::PREFERENCES_MAX,
     fact_data::{FactData, check_declared},
 };
@@ -150,11 +151,7 @@ fn parse_scope(
     choice: Option<PreferenceChoice>,
     catalogue: &Catalogue,
 ) -> Result<StatedPreference, AdmissionError> {
-    let kind = || -> Result<Kind, AdmissionError> {
-        let kind = data.parse_name(preferences::KIND, Kind::new)?;
-        check_kind(&kind, catalogue)?;
-        Ok(kind)
-    };
+    let kind = || parse_kind(data, catalogue);
     let thing = |sort: &str| -> Result<SubjectRef, AdmissionError> {
         let of = data.parse_name(sort, SubjectRef::new)?;
         check_declared(&of, &data_pointer(sort), catalogue)?;
@@ -219,20 +216,10 @@ fn find_crowd(
 
 fn parse_category(data: FactData<'_>, catalogue: &Catalogue) -> Result<String, AdmissionError> {
     let text = data.text(preferences::CATEGORY)?;
-    if catalogue.arms().any(|(_, of)| of.categories.contains_key(text)) {
-        return Ok(text.to_owned());
-    }
-    let help = match catalogue.categories.is_empty() {
-        true => "the catalogue declares no `categories`".to_owned(),
-        false => suggest_name(text, catalogue.categories.keys().map(String::as_str)),
-    };
-    refuse_at("/data/category", format!("there is no category `{}`: {help}", quote_text(text)))
+    find_category(text, catalogue).or_else(|reason| refuse_at(data_pointer(preferences::CATEGORY), reason))
 }
 
-pub(crate) fn check_kind(kind: &Kind, catalogue: &Catalogue) -> Result<(), AdmissionError> {
-    if catalogue.knows_kind(kind) {
-        return Ok(());
-    }
-    let help = suggest_name(kind.as_str(), catalogue.kinds.keys().map(Kind::as_str));
-    refuse_at(data_pointer("kind"), format!("there is no kind `{}`: {help}", quote_text(kind.as_str())))
+pub(crate) fn parse_kind(data: FactData<'_>, catalogue: &Catalogue) -> Result<Kind, AdmissionError> {
+    let kind = data.parse_name(preferences::KIND, Kind::new)?;
+    find_kind(kind.as_str(), catalogue).or_else(|reason| refuse_at(data_pointer(preferences::KIND), reason))
 }

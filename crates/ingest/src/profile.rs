@@ -15,11 +15,11 @@ use model::{
     plan::{LocalHours, LocalTime},
 };
 use serde_json::{Map, Value};
-use source_text::suggest_name;
+use source_text::{quote_text, suggest_name};
 use url::Url;
 
 use crate::{
-    admission_error::{AdmissionError, data_pointer, quote_text, refuse_at, refuse_unknown_field},
+    admission_error::{AdmissionError, data_pointer, refuse_at, refuse_unknown_field},
     admission_rules::AdmissionRules,
 };
 
