@@ -1,13 +1,13 @@
 //! A small client for HTTP within TLS: connections that live long, one deadline for each request, replies that are cut
 //! off where they get too large, and no redirects. It knows whether a request that failed may have arrived.
 //!
-//! `connector` and `guard` are for addresses that strangers make up.
+//! `connector` is for addresses that strangers make up, and asks those alone that the `address_guard` lets by.
 
 mod connector;
-mod guard;
 
 use std::{error::Error as StdError, fmt, time::Duration};
 
+use address_guard::AddressGuard;
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::{
     HeaderMap, Request, Response,
@@ -21,7 +21,6 @@ use hyper_util::{
 use tokio::time::timeout;
 
 use connector::{BarredAddressError, GuardedConnector};
-pub(crate) use guard::AddressGuard;
 
 use crate::tls_trust::TlsTrust;
 

@@ -8,7 +8,7 @@
 //! may ask for what is of one, [`cross_origin`] from which other sites. [`permits`] is how much is in hand at once, [`body`] how much of a request is
 //! read, [`json_body`] what is read of it, and [`body_slip`] what is wrong with it; [`limits`] has the numbers. [`answer`] has answers whose type says their status.
 //! [`idempotency`] gives the first answer again, [`pagination`] reads what is asked of a list, and [`etag`] saves an answer
-//! that a client has. [`description`] makes OpenAPI of the types of handlers.
+//! that a client has. [`visitor`] tells readers of mails from programs. [`description`] makes OpenAPI of the types of handlers.
 
 pub mod answer;
 pub mod api_key;
@@ -29,6 +29,7 @@ pub mod person_access;
 pub mod person_token;
 pub mod problem;
 pub mod problem_lookup;
+pub mod visitor;
 
 #[cfg(any(test, feature = "testing"))]
 #[allow(clippy::unwrap_used, reason = "only tests are built with it")]

@@ -2,6 +2,7 @@
 
 use std::{fmt, time::Duration};
 
+use address_guard::AddressGuard;
 use async_trait::async_trait;
 use courier::{CallPayload, Courier, CourierError, HandoverGate, HandoverOutcome, Message, MessagePayload};
 use hyper::{
@@ -16,7 +17,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use super::{HookDispatch, HookForm, HookSecrets, form_of_hook};
 use crate::{
     destination_limiter::{LimiterTicket, spread_of_ready},
-    http::{AddressGuard, OutboundClient, OutboundOptions, OutboundTimeouts},
+    http::{OutboundClient, OutboundOptions, OutboundTimeouts},
     known_hosts::{HostLimits, KnownHosts},
     metrics::CourierMetrics,
     send_outcome::{SendOutcome, send_and_judge},

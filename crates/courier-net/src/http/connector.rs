@@ -9,6 +9,7 @@ use std::{
     time::Duration,
 };
 
+use address_guard::AddressGuard;
 use futures::{FutureExt as _, future::BoxFuture};
 use hyper::{
     Uri,
@@ -26,8 +27,6 @@ use tokio::{
 };
 use tokio_rustls::{TlsConnector, client::TlsStream};
 use tower_service::Service;
-
-use super::guard::AddressGuard;
 
 /// Of the addresses of a name so many are tried.
 const ADDRESSES_MAX: usize = 4;

@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use address_guard::AddressGuard;
 use async_trait::async_trait;
 use courier::HandoverOutcome;
 use hyper::{
@@ -21,7 +22,7 @@ use super::{
     service::{DevicePushService, PreparedPush, PushDispatch, fit_payload, seconds_left},
 };
 use crate::{
-    http::{AddressGuard, OutboundClient, OutboundOptions, OutboundReply, OutboundTimeouts, secret_header},
+    http::{OutboundClient, OutboundOptions, OutboundReply, OutboundTimeouts, secret_header},
     known_hosts::{HostLimits, KnownHost, KnownHosts},
     send_outcome::SendOutcome,
     tls_trust::TlsTrust,

@@ -42,7 +42,7 @@ const V6_OF_ITS_OWN: [([u16; 2], u8); 4] =
 
 /// Who may be asked.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct AddressGuard {
+pub struct AddressGuard {
     /// Hosts that are asked wherever they are.
     allowed: Vec<String>,
 }
