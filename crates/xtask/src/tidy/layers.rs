@@ -24,6 +24,7 @@ const NOUNS: &[&str] = &[
     "wire",
     "render",
     "feed-bundles",
+    "slot-lists",
     "preference-sheet",
 ];
 /// What the house stands on, as it sees it.
@@ -69,6 +70,7 @@ const MAY: &[(&str, &[&[&str]])] = &[
     ("wire", &[&["model", "house-facts"]]),
     ("render", &[&["model", "source-text", "languages", "expression", "catalogue"]]),
     ("feed-bundles", &[&["model", "preferences", "catalogue"]]),
+    ("slot-lists", &[&["diverse-order", "model"]]),
     ("preference-sheet", &[&["model", "preferences", "source-text", "catalogue"]]),
     ("topic", &[&["runtime"]]),
     ("store", &[&["model", "house-facts", "runtime"]]),
