@@ -6,8 +6,8 @@
 //! # Tour
 //!
 //! [`http`] is the way in; [`request`] is what may be asked, and [`report`] what is answered. [`shelf`]
-//! is what was read of a person, with what their days [listed](listed); [`shelf_cache`] keeps it, and [`live_board`] knows who waits
-//! to hear of news, which [`noted_streams`] notes. [`load`] asks the store, [`facts`] has the types of what it says, and [`decide`]
+//! is what was read of a person, [`listed`] what their days list; [`shelf_cache`] keeps it, and [`live_board`] knows who waits to
+//! hear of news, which [`noted_streams`] notes. [`load`] asks the store, [`facts`] has the types of what it says, and [`decide`]
 //! makes a feed of it, as the crate `feed-bundles` has it. [`texts`] says each bundle in the person's words. [`entries`] are pages
 //! for clients that poll. [`mark`] says which entries a mark is for, and [`apply`] writes it, also for whoever taps a push.
 //! [`mod@run`] reads the log, as [`read`] understands it, and lets go of what is out of date.
