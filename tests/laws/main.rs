@@ -29,6 +29,7 @@ mod law_15;
 mod law_16;
 mod law_17;
 mod law_18;
+mod law_19;
 mod law_1_names;
 mod law_2;
 mod law_3_closes;

@@ -101,6 +101,10 @@ planted_faults! {
     PlaceIsEnough => "place-is-enough";
     /// Law 18: an entry that a feed lists no more stays in its bundle until all is made anew.
     GoneStays => "gone-stays";
+    /// Law 19: the list of a mail that follows another puts things where they like.
+    ThingsMove => "things-move";
+    /// Law 19: the clocks of all processes are taken for one.
+    ClocksAgree => "clocks-agree";
 }
 
 /// The environment variable by which a fault is planted.

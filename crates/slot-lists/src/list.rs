@@ -2,15 +2,15 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use model::{SubjectRef, UtcMillis};
+use model::{
+    SubjectRef, UtcMillis,
+    fault::{self, PlantedFault},
+};
 
 /// A mail asks for all of its places within so long of its opening.
 pub const OPENING_MS: i64 = 30_000;
 /// The clocks of two processes differ by so much at most.
 pub const SKEW_MS: i64 = 60_000;
-/// Whatever is served goes on living for so long, on whichever clock: nobody puts another list in its place while a mail that was
-/// shown a part of it asks for the rest.
-const SERVED_MS: i64 = OPENING_MS + SKEW_MS;
 
 /// What is shown at a place: all of it is decided at once, so a picture leads to what it shows.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -64,7 +64,9 @@ impl SlotList {
         let mut known = BTreeSet::new();
         let things: Vec<SlotThing> =
             things.into_iter().filter(|thing| known.insert(thing.subject.clone())).collect();
-        let stands = |thing: &SlotThing| self.things().any(|before| before.subject == thing.subject);
+        let moves = fault::is_planted(PlantedFault::ThingsMove);
+        let stands =
+            |thing: &SlotThing| !moves && self.things().any(|before| before.subject == thing.subject);
         let (stay, new): (Vec<_>, Vec<_>) = things.into_iter().partition(stands);
         let of_place = |before: &Option<SlotThing>| {
             let subject = &before.as_ref()?.subject;
@@ -73,7 +75,7 @@ impl SlotList {
         let mut places: Vec<Option<SlotThing>> = self.places.iter().map(of_place).collect();
         let mut new = new.into_iter();
         places.iter_mut().filter(|place| place.is_none()).for_each(|place| *place = new.next());
-        let until = now.plus(life.idle_ms.min(life.most_ms).max(SERVED_MS));
+        let until = now.plus(life.idle_ms.min(life.most_ms).max(served_ms()));
         Self { generation: self.generation.saturating_add(1), made: now, until, places }
     }
 
@@ -88,7 +90,7 @@ impl SlotList {
 
     /// What is done when somebody asks for a place of it now.
     pub fn find_step(&self, life: ListLife, now: UtcMillis) -> ListStep {
-        if now > self.until.plus(SKEW_MS) {
+        if now > self.until.plus(skew_ms()) {
             return ListStep::Follow;
         }
         let end = self.made.plus(life.most_ms);
@@ -96,9 +98,9 @@ impl SlotList {
             // Whoever is being shown it is shown the rest.
             return ListStep::Serve;
         }
-        let until = now.plus(life.idle_ms).min(end).max(now.plus(SERVED_MS));
+        let until = now.plus(life.idle_ms).min(end).max(now.plus(served_ms()));
         // Not each opening is written: half of that time is enough.
-        let enough = now.plus(life.idle_ms / 2).max(now.plus(SERVED_MS)).min(until);
+        let enough = now.plus(life.idle_ms / 2).max(now.plus(served_ms())).min(until);
         if self.until >= enough { ListStep::Serve } else { ListStep::Keep(until) }
     }
 
@@ -110,6 +112,16 @@ impl SlotList {
 
     /// Until when a process may serve it as it read it, by its own clock, without asking whether another one stands there.
     pub fn known_until(&self) -> UtcMillis {
-        self.until.plus(-SKEW_MS)
+        self.until.plus(-skew_ms())
     }
+}
+
+/// Whatever is served goes on living for so long, on whichever clock: nobody puts another list in its place while a mail that was
+/// shown a part of it asks for the rest.
+fn served_ms() -> i64 {
+    OPENING_MS + skew_ms()
+}
+
+fn skew_ms() -> i64 {
+    if fault::is_planted(PlantedFault::ClocksAgree) { 0 } else { SKEW_MS }
 }

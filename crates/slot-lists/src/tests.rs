@@ -1,10 +1,7 @@
-//! Lists as several processes serve them whose clocks differ, with stalls between all that they do; and what is chosen, as data
-//! behind one `check`.
-
-use std::collections::{BTreeMap, BTreeSet};
+//! How long a list lives, what follows it, and what is chosen, as data behind one `check`. How several processes serve a list is
+//! law 19.
 
 use model::{SubjectRef, UtcMillis};
-use proptest::prelude::*;
 
 use crate::{
     list::{ListLife, ListStep, OPENING_MS, SKEW_MS, SlotList, SlotThing},
@@ -14,8 +11,6 @@ use crate::{
 const PLACES: usize = 4;
 const HOUR_MS: i64 = 3_600_000;
 const LIFE: ListLife = ListLife { idle_ms: HOUR_MS, most_ms: 6 * HOUR_MS };
-/// Shorter than clocks may differ.
-const SHORT: ListLife = ListLife { idle_ms: 20_000, most_ms: 10 * 60_000 };
 
 fn subject(number: usize) -> SubjectRef {
     SubjectRef::new(&format!("item:{number}")).unwrap()
@@ -28,176 +23,6 @@ fn thing(number: usize) -> SlotThing {
 
 fn numbers(list: &SlotList) -> Vec<Option<String>> {
     (1..=PLACES).map(|place| Some(list.at(place)?.alt.replace("alt ", ""))).collect()
-}
-
-/// Numbers that look drawn, always the same of one seed.
-struct SlotDice(u64);
-
-impl SlotDice {
-    fn below(&mut self, most: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % most
-    }
-
-    fn ms(&mut self, most: i64) -> i64 {
-        self.below(most.unsigned_abs() + 1).cast_signed()
-    }
-
-    /// What a recommender says at a moment: some of few things, in any order.
-    fn things(&mut self) -> Vec<SlotThing> {
-        let mut pool: Vec<usize> = (0..9).collect();
-        let count = 2 + usize::try_from(self.below(6)).unwrap();
-        let take = |at: usize, pool: &mut Vec<usize>| pool.remove(at % pool.len());
-        (0..count).map(|_| take(usize::try_from(self.below(64)).unwrap(), &mut pool)).map(thing).collect()
-    }
-}
-
-/// A process: how its clock differs, and what it remembers of the one mail.
-struct SlotProcess {
-    ahead_ms: i64,
-    known: Option<SlotList>,
-}
-
-/// Processes over one row, which is written only in the place of what its writer has read.
-struct SlotWorld {
-    dice: SlotDice,
-    life: ListLife,
-    now: i64,
-    row: Option<SlotList>,
-    processes: Vec<SlotProcess>,
-    /// What each generation shows, for nobody may see two of one.
-    generations: BTreeMap<u32, Vec<Option<String>>>,
-}
-
-impl SlotWorld {
-    fn new(seed: u64, life: ListLife) -> Self {
-        let mut dice = SlotDice(seed | 1);
-        let process = |dice: &mut SlotDice| SlotProcess { ahead_ms: dice.ms(SKEW_MS), known: None };
-        let processes = (0..3).map(|_| process(&mut dice)).collect();
-        Self { dice, life, now: 0, row: None, processes, generations: BTreeMap::new() }
-    }
-
-    /// Time passes between any two things, sometimes until long after the reader has given up.
-    fn stall(&mut self, most: i64) {
-        self.now += self.dice.ms(most);
-    }
-
-    /// Writes a list in the place of what was read; whether that still stood there.
-    fn replace(&mut self, before: Option<&SlotList>, next: &SlotList) -> bool {
-        let is_same = self.row.as_ref() == before;
-        if is_same {
-            self.row = Some(next.clone());
-        }
-        is_same
-    }
-
-    /// A request for some place: the list of which it shows a part. It takes so long at most.
-    fn serve(&mut self, number: usize, within: i64) -> SlotList {
-        let clock = |world: &Self| UtcMillis(world.now + world.processes[number].ahead_ms);
-        let known = self.processes[number].known.clone();
-        let (now, life) = (clock(self), self.life);
-        let is_served =
-            |list: &SlotList| now < list.known_until() && list.find_step(life, now) == ListStep::Serve;
-        if let Some(list) = known.filter(is_served) {
-            return list;
-        }
-        loop {
-            let before = self.row.clone();
-            self.stall(within);
-            let now = clock(self);
-            let next = match before.as_ref().map(|list| (list, list.find_step(self.life, now))) {
-                Some((list, ListStep::Serve)) => list.clone(),
-                Some((list, ListStep::Keep(until))) => list.kept_until(until),
-                Some((list, ListStep::Follow)) => {
-                    let things = self.choose(within);
-                    // It lives from when it is written, and not from when it was asked for.
-                    list.follow_with(things, self.life, clock(self))
-                }
-                None => {
-                    let things = self.choose(within);
-                    SlotList::first(things, PLACES, self.life, clock(self))
-                }
-            };
-            if before.as_ref() == Some(&next) || self.replace(before.as_ref(), &next) {
-                self.processes[number].known = Some(next.clone());
-                return next;
-            }
-        }
-    }
-
-    /// A recommender takes its time.
-    fn choose(&mut self, within: i64) -> Vec<SlotThing> {
-        self.stall(within);
-        self.dice.things()
-    }
-
-    /// The moments at which something is decided about the list that stands: one comes soon.
-    fn go_to_edge(&mut self) {
-        let Some(row) = &self.row else { return };
-        let edges =
-            [row.until.0 - SKEW_MS, row.until.0, row.until.0 + SKEW_MS, row.made.0 + self.life.most_ms];
-        let edge = edges[usize::try_from(self.dice.below(4)).unwrap()];
-        self.now = self.now.max(edge - SKEW_MS + self.dice.ms(SKEW_MS));
-    }
-
-    /// Somebody opens the mail: each place is asked for once, of any process.
-    fn open(&mut self, within: i64) {
-        let mut shown = BTreeSet::new();
-        let (mut first, begun) = (None, self.now);
-        for place in 1..=PLACES {
-            let number = usize::try_from(self.dice.below(3)).unwrap();
-            // Whoever waits for longer has given up, and whatever is answered then is shown to nobody.
-            let is_shown = |world: &Self| world.now - begun <= OPENING_MS;
-            let list = self.serve(number, within);
-            let stands = self.generations.entry(list.generation).or_insert_with(|| numbers(&list));
-            assert_eq!(*stands, numbers(&list), "two lists of one generation");
-            if !is_shown(self) {
-                continue;
-            }
-            // Only a mail that is opened when its list is as old as may be is shown parts of two.
-            let first: &SlotList = first.get_or_insert_with(|| list.clone());
-            let is_last = begun + SKEW_MS >= first.made.0 + self.life.most_ms;
-            assert!(is_last || list.generation == first.generation, "two lists in one opening");
-            if let Some(thing) = list.at(place) {
-                assert!(shown.insert(thing.subject.clone()), "{} is shown twice", thing.subject);
-                assert_eq!(thing.link.replace("link", "image"), *thing.image);
-            }
-        }
-    }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
-
-    /// Whatever is stalled and however clocks differ.
-    #[test]
-    fn nothing_is_shown_twice(seed in any::<u64>()) {
-        let mut world = SlotWorld::new(seed, if seed % 2 == 0 { LIFE } else { SHORT });
-        for _ in 0..40 {
-            let within = [10, 1_000, 5_000, HOUR_MS][usize::try_from(world.dice.below(4)).unwrap()];
-            world.open(within);
-            let pause = [1_000, HOUR_MS / 3, 3 * HOUR_MS][usize::try_from(world.dice.below(3)).unwrap()];
-            world.stall(pause);
-            if world.dice.below(2) == 0 {
-                world.go_to_edge();
-            }
-        }
-    }
-
-    /// A list that is looked at again and again stays as it is, as long as it may.
-    #[test]
-    fn what_was_shown_is_shown_again(seed in any::<u64>()) {
-        let mut world = SlotWorld::new(seed, LIFE);
-        world.open(10);
-        let first = numbers(world.row.as_ref().unwrap());
-        while world.now < LIFE.most_ms - 2 * SKEW_MS - OPENING_MS {
-            world.open(10);
-            prop_assert_eq!(&numbers(world.row.as_ref().unwrap()), &first);
-            world.stall(HOUR_MS / 3);
-        }
-    }
 }
 
 #[test]
