@@ -1,6 +1,8 @@
 //! What is listed, who did it, how it is counted, and what a cursor is made of, as data behind one `check`. How bundles
 //! stay and pages go on is law 18.
 
+use std::collections::BTreeSet;
+
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use catalogue::{Catalogue, truth::ReaderFacts};
 use model::{
@@ -18,6 +20,7 @@ use crate::{
     listing::FeedRules,
     page::cut_page,
     rule::BundleRule,
+    visit::{FeedVisit, NAMED_MAX, VISIT_CHARS_MAX},
 };
 
 const CATALOGUE: &str = r#"
@@ -88,6 +91,27 @@ fn list_bundles_of(world: &WorldSnapshot, rows: &[DayRow], preferences: &Version
 fn numbers(bundles: &[FeedBundle]) -> Vec<Vec<i64>> {
     let of = |bundle: &FeedBundle| bundle.entries().iter().map(|entry| entry.key.occurred.0).collect();
     bundles.iter().map(of).collect()
+}
+
+#[test]
+fn a_visit_shows_all_of_its_page_however_much_that_is() {
+    let check = |pages: usize, entries: usize| {
+        let row = |number: usize| entry_row(number, "edited", &format!("page:{}", number % pages), None);
+        let mut rows: Vec<DayRow> = (1..=entries).map(row).collect();
+        let visit = FeedVisit::from_bundles(&list_bundles(&rows, &VersionedState::default()), NOW);
+        let text = visit.to_string();
+        assert!(text.len() <= VISIT_CHARS_MAX, "{pages} pages");
+        assert_eq!(FeedVisit::parse(&text).as_ref(), Ok(&visit));
+        // What comes later is not shown, though it is of the same bundle.
+        rows.push(row(entries + 1));
+        let shown = visit.list_shown(&list_bundles(&rows, &VersionedState::default()));
+        let numbers: BTreeSet<i64> = shown.iter().map(|key| key.occurred.0).collect();
+        assert_eq!(numbers, (1..=i64::try_from(entries).unwrap()).collect(), "{pages} pages");
+    };
+    check(2, 5);
+    check(1, NAMED_MAX);
+    check(1, NAMED_MAX + 200);
+    check(25, 25 * 70);
 }
 
 #[test]

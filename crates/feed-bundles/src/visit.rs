@@ -4,14 +4,16 @@
 use std::{collections::BTreeSet, fmt};
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use model::UtcMillis;
+use model::{EntryKey, UtcMillis};
 use sha2::{Digest as _, Sha256};
 
 use crate::bundle::{BundlePlace, FeedBundle, FeedEntry};
 
-/// The form below; another form is another number.
-const VERSION: u8 = 1;
-/// Entries that are named. Of a page with more, those that are older than these count as shown, one that arrives late too.
+/// The forms below, of a page that names all of its entries and of one that has more; another form is another number.
+const NAMES_ALL: u8 = 1;
+const HAS_MORE: u8 = 2;
+/// Entries that are named. Of a page with more, whatever of a bundle is older than those that are named counts as shown, what
+/// arrives late too.
 pub const NAMED_MAX: usize = 1_500;
 /// Bytes of a name: two of so few are alike once in a million visits.
 const NAME_BYTES: usize = 5;
@@ -25,6 +27,7 @@ pub struct FeedVisit {
     /// When it was.
     pub at: UtcMillis,
     named: BTreeSet<[u8; NAME_BYTES]>,
+    has_more: bool,
 }
 
 /// A text that no page had.
@@ -43,16 +46,25 @@ impl FeedVisit {
                 .filter_map(|bundle| bundle.entries().get(depth).map(|entry| &**entry))
                 .collect();
             if layer.is_empty() || named.len() + layer.len() > NAMED_MAX {
-                return Self { at, named };
+                return Self { at, named, has_more: !layer.is_empty() };
             }
             named.extend(layer.into_iter().map(|entry| entry_name(entry.place())));
             depth += 1;
         }
     }
 
-    /// Whether it showed an entry.
-    pub fn has_shown(&self, entry: &FeedEntry) -> bool {
-        self.named.contains(&entry_name(entry.place()))
+    /// The entries that it showed, of the bundles as they were then.
+    pub fn list_shown(&self, bundles: &[FeedBundle]) -> BTreeSet<EntryKey> {
+        let is_named = |entry: &FeedEntry| self.named.contains(&entry_name(entry.place()));
+        let mut shown = BTreeSet::new();
+        for bundle in bundles {
+            let entries = bundle.entries();
+            let named = entries.iter().filter(|entry| is_named(entry));
+            shown.extend(named.map(|entry| entry.key));
+            let last = entries.iter().rposition(|entry| is_named(entry)).filter(|_| self.has_more);
+            shown.extend(last.into_iter().flat_map(|last| &entries[last..]).map(|entry| entry.key));
+        }
+        shown
     }
 
     /// Reads a text that a reader brings back.
@@ -61,13 +73,14 @@ impl FeedVisit {
             return Err(FeedVisitError("it is too long"));
         }
         let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| FeedVisitError("it is not base64url"))?;
-        let Some((&VERSION, rest)) = bytes.split_first() else {
+        let Some((&form @ (NAMES_ALL | HAS_MORE), rest)) = bytes.split_first() else {
             return Err(FeedVisitError("it has another form"));
         };
         let cut = FeedVisitError("it is cut off or garbled");
         let (at, rest) = rest.split_first_chunk().ok_or(cut)?;
         let (names, []) = rest.as_chunks::<NAME_BYTES>() else { return Err(cut) };
-        Ok(Self { at: UtcMillis(i64::from_be_bytes(*at)), named: names.iter().copied().collect() })
+        let (at, named) = (UtcMillis(i64::from_be_bytes(*at)), names.iter().copied().collect());
+        Ok(Self { at, named, has_more: form == HAS_MORE })
     }
 }
 
@@ -83,7 +96,7 @@ fn entry_name(place: BundlePlace) -> [u8; NAME_BYTES] {
 
 impl fmt::Display for FeedVisit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut bytes = vec![VERSION];
+        let mut bytes = vec![if self.has_more { HAS_MORE } else { NAMES_ALL }];
         bytes.extend(self.at.0.to_be_bytes());
         self.named.iter().for_each(|name| bytes.extend(name));
         f.write_str(&URL_SAFE_NO_PAD.encode(bytes))

@@ -80,7 +80,14 @@ pub async fn apply_mark(
             let mut marked = find_marked_days(deps, owner, (did, keys), (facts, feed), now).await?;
             let change = change_copies(deps, owner, (did, keys), (&marked.views, facts), now).await?;
             let unmarked = list_unmarked(|day| marked.views.get(&day), (did, keys), facts, now);
-            let rows = mark_rows(who, (did, now), &unmarked, (deps.room.store.day_life(), now));
+            let living = (deps.room.store.day_life(), now);
+            let mut rows = mark_rows(who, (did, now), &unmarked, living);
+            for (at, keys) in list_looked_before(&marked.views, (did, &unmarked), facts, now) {
+                for looked in mark_rows(who, (FeedbackAction::Seen, at), &keys, living) {
+                    let of_day = rows.iter_mut().filter(|of| of.key == looked.key);
+                    of_day.for_each(|of| of.rows.extend(looked.rows.clone()));
+                }
+            }
             let days = keys.iter().map(|key| key.day()).collect();
             let mut unsure = UnsureDays { board: &deps.board, whose: &whose, days };
             for DayRows { key, rows } in &rows {
@@ -261,4 +268,28 @@ fn list_unmarked<'a>(
         Some(!list_settled_entries(&view, &[key], did).is_empty())
     };
     keys.iter().filter(|key| holds(**key) != Some(true)).copied().collect()
+}
+
+/// Entries that count as seen by a note alone, with the instant that it gives them: a look that is noted now must not come first, or
+/// they would leave the bundle in which they were shown.
+fn list_looked_before(
+    views: &BTreeMap<Day, DayView>,
+    (did, unmarked): (FeedbackAction, &[EntryKey]),
+    facts: &PersonFacts,
+    now: UtcMillis,
+) -> BTreeMap<UtcMillis, Vec<EntryKey>> {
+    let mut found = BTreeMap::<_, Vec<_>>::new();
+    if !matches!(did, FeedbackAction::Seen | FeedbackAction::Read | FeedbackAction::Cleared) {
+        return found;
+    }
+    for key in unmarked {
+        let Some(view) = views.get(&key.day()).map(|view| view.pick(&[*key])) else { continue };
+        let seen = |view: &DayView| Some(view.get(*key)?.attention(*key).seen);
+        if seen(&view) == Some(None)
+            && let Some(Some(at)) = seen(&view.settle(&facts.notes, now))
+        {
+            found.entry(at).or_default().push(*key);
+        }
+    }
+    found
 }

@@ -63,7 +63,10 @@ fn list_meant(
     let (sheet, saved) = (&feed.sheet, &feed.shelf.saved);
     // Of what was saved and outlived its day there is no other word than to let it go.
     let takes = |key: &EntryKey| !life.is_over(key.day(), now) || saved::lets_go(*did);
-    let is_shown = |entry: &FeedEntry| shown.as_ref().is_none_or(|visit| visit.has_shown(entry));
+    let bundles_as_of = |as_of| sheet.bundles_as_of(*rule, as_of, context.catalogue);
+    let shown = shown.as_ref().map(|visit| visit.list_shown(&bundles_as_of(visit.at)));
+    let is_key_shown = |key: &EntryKey| shown.as_ref().is_none_or(|shown| shown.contains(key));
+    let is_shown = |entry: &FeedEntry| is_key_shown(&entry.key);
     let of = |wants: &dyn Fn(&FeedEntry) -> bool| -> BTreeSet<EntryKey> {
         let meant = sheet.entries().filter(|entry| wants(entry) && is_shown(entry));
         meant.map(|entry| entry.key).collect()
@@ -75,22 +78,18 @@ fn list_meant(
                     .map_err(|reason| wrong_at(&format!("/entries/{number}"), reason))?;
             }
             // Named by themselves, also what is not listed: what was cleared is restored so.
-            keys.iter().copied().collect()
+            keys.iter().copied().filter(is_key_shown).collect()
         }
         MarkTarget::All => of(&|_| true),
         MarkTarget::Kind(kind) => of(&|entry| entry.kind == *kind),
         MarkTarget::Category(category) => of(&|entry| context.is_of_category(entry, category)),
         MarkTarget::Thread(thread) => of(&|entry| context.is_in_thread(entry, thread)),
-        MarkTarget::Bundles(names) => {
-            let named =
-                list_named_bundles(names, |as_of| sheet.bundles_as_of(*rule, as_of, context.catalogue));
-            named
-                .iter()
-                .flat_map(FeedBundle::entries)
-                .filter(|entry| is_shown(entry))
-                .map(|entry| entry.key)
-                .collect()
-        }
+        MarkTarget::Bundles(names) => list_named_bundles(names, bundles_as_of)
+            .iter()
+            .flat_map(FeedBundle::entries)
+            .filter(|entry| is_shown(entry))
+            .map(|entry| entry.key)
+            .collect(),
     };
     Ok(keys.into_iter().filter(takes).collect())
 }

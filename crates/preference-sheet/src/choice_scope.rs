@@ -79,7 +79,11 @@ impl OwnedChoice {
         let choice = PreferenceChoice::parse(&given.choice);
         if choice.is_none() && given.choice != UNSET {
             let known = PreferenceChoice::ALL.map(PreferenceChoice::name).into_iter().chain([UNSET]);
-            let reason = format!("`{}` is none of {}", quote(&given.choice), list_choices(known));
+            let known = list_choices(known);
+            let reason = match given.choice.is_empty() {
+                true => format!("it is missing: use {known}"),
+                false => format!("`{}` is none of {known}", quote(&given.choice)),
+            };
             return refuse(&format!("{at}/choice"), reason);
         }
         let place = match &given.channel {
@@ -115,7 +119,10 @@ impl OwnedScope {
             let of = SubjectRef::new(name).map_err(|why| refusal(&at, why.to_string()))?;
             match catalogue.subjects.contains_key(of.kind()) {
                 true => Ok(of),
-                false => Err(refusal(&at, format!("there is no subject type `{}`", quote(of.kind())))),
+                false => {
+                    let help = suggest_name(of.kind(), catalogue.subjects.keys().map(String::as_str));
+                    Err(refusal(&at, format!("there is no type of subject `{}`: {help}", quote(of.kind()))))
+                }
             }
         };
         match (category, kind, subject, thread, actor, all) {

@@ -28,6 +28,7 @@ impl ListParams {
                 let name: String = name.chars().take(QUOTED_CHARS_MAX).collect();
                 let known = match known {
                     [] => "there are none here".to_owned(),
+                    [one] => format!("the only parameter is {one}"),
                     known => format!("the parameters are {}", known.join(", ")),
                 };
                 return Err(HttpProblem::bad_request(format_args!(

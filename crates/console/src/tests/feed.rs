@@ -480,7 +480,7 @@ async fn a_parameter_that_there_is_not_is_refused_everywhere() {
         assert_eq!(found, (StatusCode::BAD_REQUEST, true), "{path}: {}", answer.text);
     };
     for path in ["counts", "live"] {
-        let unknown = "there is no parameter `x`: the parameters are bundle_by";
+        let unknown = "there is no parameter `x`: the only parameter is bundle_by";
         check(Method::GET, &format!("{path}?x=1"), unknown).await;
         check(Method::GET, &format!("{path}?bundle_by=kind&x"), unknown).await;
         check(Method::GET, &format!("{path}?bundle_by=colour"), "bundle_by: it must be one of").await;
@@ -651,6 +651,44 @@ async fn all_that_is_read_at_once_keeps_its_bundles() {
     assert_eq!(door.counts_after(&json!({"mark": "unread", "entries": newest})).await, [0, 1]);
     assert_eq!(door.counts_after(&json!({"mark": "cleared", "all": true})).await, [0, 0]);
     assert_eq!(door.counts_after(&json!({"mark": "restored", "entries": newest})).await, [0, 1]);
+}
+
+/// What is heard of late counts as seen when all until then was read; a look at it later leaves it where it was shown.
+#[tokio::test]
+async fn what_came_late_stays_in_its_bundle_when_it_is_looked_at() {
+    let door = feed_door().await;
+    door.offer(1..=2).await;
+    let before = door.app.now();
+    assert_eq!(door.counts_after(&json!({"mark": "read", "all": true})).await, [0, 0]);
+    let late = json!({"id": "late", "source": "t", "type": "item.noted", "subject": "item:9",
+        "time": before.plus(-60_000).to_string(), "data": {"title": "Item 9", "maker": "maker:1"}});
+    house::testing::post_to_intake(&door.ground.intake, "/v1/changes", &late).await;
+    door.ground.house.settle().await.unwrap();
+    let page = door.json("feed").await;
+    let bundle = page["bundles"].as_array().unwrap().iter().find(|one| one["subject"] == "item:9").unwrap();
+    let name = bundle["bundle"].as_str().unwrap();
+    for mark in ["seen", "read", "unread"] {
+        door.counts_after(&json!({"mark": mark, "shown": page["shown"]})).await;
+        let opened = door.get(&format!("/v1/people/ann/feed/{name}")).await;
+        assert_eq!(opened.status, StatusCode::OK, "{mark}: {}", opened.text);
+    }
+}
+
+#[tokio::test]
+async fn shown_limits_a_mark_of_entries_too() {
+    let door = feed_door().await;
+    door.offer(1..=1).await;
+    let page = door.json("feed").await;
+    door.note(2).await;
+    let entries: Vec<Value> = door.json("feed").await["bundles"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|bundle| bundle["entries"].as_array().unwrap().clone())
+        .collect();
+    assert_eq!(entries.len(), 2);
+    let order = json!({"mark": "read", "entries": entries, "shown": page["shown"]});
+    assert_eq!(door.counts_after(&order).await, [1, 1]);
 }
 
 #[tokio::test]
