@@ -314,7 +314,7 @@ fn a_choice_that_means_nothing_is_refused_with_its_place() {
     check(
         json!({"choices": [{"subject": "spoon:1", "choice": "off"}]}),
         "/choices/0/subject",
-        "no subject type `spoon`",
+        "no type of subject `spoon`: use",
     );
     check(json!({"choices": [{"choice": "off"}]}), "/choices/0", "about one thing");
     check(
@@ -587,7 +587,8 @@ proptest! {
         // The others are told as before. A feed of which nothing is said has what is on for some channel.
         for other in PLACES.into_iter().filter(|_| place.is_some()) {
             let is_other = place.is_some_and(|at| PLACES[at] != other);
-            let is_said = other != ReadingPlace::Feed || sheet.cell(line, other.name()).is_some_and(|one| one.chosen);
+            let says = |sheet: &PreferenceSheet| sheet.cell(line, other.name()).is_some_and(|one| one.chosen);
+            let is_said = other != ReadingPlace::Feed || says(&before) && says(&sheet);
             if let (true, Some(one), Some(two)) =
                 (is_other && is_said, before.cell(line, other.name()), sheet.cell(line, other.name()))
             {
