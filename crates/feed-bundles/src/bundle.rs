@@ -267,12 +267,9 @@ impl ListingChange {
         }
     }
 
-    pub fn len(&self) -> usize {
+    /// How many entries are others, about.
+    pub fn count(&self) -> usize {
         self.gone.len().max(self.come.len())
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 }
 

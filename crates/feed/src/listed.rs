@@ -99,7 +99,7 @@ impl FeedLists {
             if !is_same {
                 change.add(list_entries(then), list_entries(now));
             }
-            if change.len() > CHANGED_MAX {
+            if change.count() > CHANGED_MAX {
                 return None;
             }
         }

@@ -1,5 +1,5 @@
-//! What was read of a person: their days as the rows say, what they saved, what is known of the subjects on which bundles depend, and the feed
-//! that was made of both last.
+//! What was read of a person: their days as the rows say, what they saved, what is known of the subjects on which bundles depend,
+//! and the feed that was made of these last.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

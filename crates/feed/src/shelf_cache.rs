@@ -67,8 +67,7 @@ impl ShelfCache {
         state.bytes = state.slots.values().map(|slot| slot.bytes).sum();
     }
 
-    /// Notes what changed. Of whom nothing is kept or read, nothing has to be noted; and notes of a person are asked anew
-    /// whenever somebody asks.
+    /// Notes what changed. Of whom nothing is kept or read, nothing has to be noted.
     pub fn note_change(&self, whose: &TenantPerson, days: &ChangedDays) {
         if let Some(slot) = self.lock().slots.get_mut(whose) {
             slot.changed.merge(days.clone());

@@ -16,5 +16,5 @@ mod yaml_words;
 
 pub use nearest_name::{did_you_mean, list_choices, nearest_name, suggest_name};
 pub use problem::{SourceText, TextProblem, TextProblems, line_and_column};
-pub use quoted_text::{QUOTED_CHARS_MAX, quote_text};
+pub use quoted_text::quote_text;
 pub use yaml_slip::missing_blank;

@@ -1,7 +1,7 @@
 //! Somebody else's text in a sentence of ours.
 
 /// Characters of it that a sentence quotes.
-pub const QUOTED_CHARS_MAX: usize = 60;
+const QUOTED_CHARS_MAX: usize = 60;
 
 /// It, short and printable.
 pub fn quote_text(text: &str) -> String {
