@@ -27,8 +27,9 @@ pub fn parse_log_format(text: &str) -> Result<LogFormat, String> {
 }
 
 /// The crates whose names a filter may begin a directive with: ours, and the one whose log is ours too.
-const CRATES: [&str; 51] = [
+const CRATES: [&str; 53] = [
     "adapters",
+    "address_guard",
     "bench",
     "calendar",
     "catalogue",
@@ -66,6 +67,7 @@ const CRATES: [&str; 51] = [
     "share_ratio",
     "shell",
     "sizing",
+    "slot_lists",
     "source_text",
     "stage",
     "store",
