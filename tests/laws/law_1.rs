@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 
 use model::{DayRow, fold::fold_rows};
 use proptest::{collection::vec, prelude::*};
-use store::{DayRows, DayStore as _, StoreSetup as _, embedded::EmbeddedStore};
+use store::{DayRows, DayStore as _, StoreSetup as _};
+use store_embedded::EmbeddedStore;
 
 use crate::{
     names::{a_day, any_row, day_key},

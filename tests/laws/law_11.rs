@@ -25,7 +25,8 @@ use model::{
     partition::PartitionCount,
     person::{PersonRecord, notes},
 };
-use store::{DayRows, DayStore as _, StateKey, embedded::EmbeddedStore};
+use store::{DayRows, DayStore as _, StateKey};
+use store_embedded::EmbeddedStore;
 
 use crate::{
     catalogue_text::{CatalogueKnobs, knob_catalogue, parse_catalogue},

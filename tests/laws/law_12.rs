@@ -10,8 +10,9 @@ use model::{
 use proptest::prelude::*;
 use store::{
     AnswerStore as _, CrowdStore as _, DayRows, DayStore as _, JournalClaim, JournalClaimOutcome,
-    JournalOutcome, JournalRecord, JournalStore as _, StateKey, StateStore as _, embedded::EmbeddedStore,
+    JournalOutcome, JournalRecord, JournalStore as _, StateKey, StateStore as _,
 };
+use store_embedded::EmbeddedStore;
 
 use crate::{
     names::{a_day, entry_row, plan, ready_id, reason, subject, tenant},

@@ -12,7 +12,8 @@ use model::{
     person::profile::PlaceOrigin,
 };
 use runtime::{Clock, metrics::Metrics};
-use store::{CrowdStore as _, DayStore as _, StateKey, StateStore as _, embedded::EmbeddedStore};
+use store::{CrowdStore as _, DayStore as _, StateKey, StateStore as _};
+use store_embedded::EmbeddedStore;
 use tempfile::TempDir;
 use topic::{NewRecord, Topics as _, rough_topics::RoughTopicsOdds};
 use wire::topics;

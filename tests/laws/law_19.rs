@@ -65,7 +65,7 @@ fn draw_things(dice: &mut LawDice) -> Vec<SlotThing> {
     let thing = |number: usize| {
         let of = |what: &str| format!("{what} {number}").into();
         let subject = subject(&format!("work:{number}"));
-        SlotThing { subject, image: of("image"), link: of("link"), alt: of("alt") }
+        SlotThing { subject, image: of("image"), link: of("link") }
     };
     pool.into_iter().map(thing).collect()
 }

@@ -7,7 +7,8 @@ use model::{
     fold::{DayView, fold_rows},
 };
 use proptest::{collection::vec, prelude::*};
-use store::{DayRows, DayStore as _, embedded::EmbeddedStore};
+use store::{DayRows, DayStore as _};
+use store_embedded::EmbeddedStore;
 
 use crate::{
     names::{a_day, day_key, entry_key, entry_row, ready_id, reason},

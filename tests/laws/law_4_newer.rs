@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use model::{Crowd, FollowFact, GeoPoint, Value, ValueCell, VersionedState};
 use proptest::{collection::vec, prelude::*};
-use store::{CrowdStore as _, StateKey, StateStore as _, embedded::EmbeddedStore};
+use store::{CrowdStore as _, StateKey, StateStore as _};
+use store_embedded::EmbeddedStore;
 
 use crate::{
     names::{person, subject, tenant},

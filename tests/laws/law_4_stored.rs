@@ -28,7 +28,7 @@ fn law_4_stored_then_announced() {
 
 /// What every append is compared with.
 struct AnnouncementChecker {
-    store: Arc<store::embedded::EmbeddedStore>,
+    store: Arc<store_embedded::EmbeddedStore>,
     now: UtcMillis,
     /// Events that were published so far; each is for everybody.
     made: Arc<AtomicUsize>,

@@ -29,7 +29,7 @@ pub struct LawHouse {
     pub clock: Clock,
     pub catalogue: Arc<Catalogue>,
     pub topics: topic::embedded::EmbeddedTopics,
-    pub store: Arc<store::embedded::EmbeddedStore>,
+    pub store: Arc<store_embedded::EmbeddedStore>,
     pub outbox: Arc<OutboxCourier>,
     pub config: Config,
     house: Option<RunningHouse>,
@@ -58,7 +58,7 @@ impl LawHouse {
         let topics =
             topic::embedded::EmbeddedTopics::open_with(&dir.path().join("topics"), clock.clone(), session);
         let topics = topics.unwrap();
-        let store = Arc::new(store::embedded::EmbeddedStore::open(&dir.path().join("store")).unwrap());
+        let store = Arc::new(store_embedded::EmbeddedStore::open(&dir.path().join("store")).unwrap());
         let outbox = Arc::new(OutboxCourier::open(&dir.path().join("outbox")).unwrap());
         declare_topics(&topics, PartitionCount::USUAL).await.unwrap();
         let mut config = Config::with_defaults(tenant("main"), 1_000_000);

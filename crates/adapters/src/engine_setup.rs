@@ -39,7 +39,7 @@ const WELL: &str = "well:up";
 pub enum OpenedEngines {
     Embedded {
         topics: topic::embedded::EmbeddedTopics,
-        store: Arc<store::embedded::EmbeddedStore>,
+        store: Arc<store_embedded::EmbeddedStore>,
     },
     Production {
         topics: Arc<dyn Topics>,
@@ -75,7 +75,7 @@ pub async fn open_engines(
 pub async fn open_embedded(dir: &Path, life: DayLife, clock: &Clock) -> anyhow::Result<OpenedEngines> {
     let (topics, store, time) = (dir.join("topics"), dir.join("store"), clock.clone());
     let topics = spawn_blocking(move || topic::embedded::EmbeddedTopics::open(&topics, time));
-    let store = spawn_blocking(move || store::embedded::EmbeddedStore::open_for(&store, life));
+    let store = spawn_blocking(move || store_embedded::EmbeddedStore::open_for(&store, life));
     let (topics, store) = (topics.await, store.await);
     let topics = topics.context("open the topics")?.context("open the topics")?;
     let store = store.context("open the store")?.context("open the store")?;

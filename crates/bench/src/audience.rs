@@ -87,7 +87,7 @@ pub async fn run_sizes(size: usize, progress: &(dyn Fn(&str) + Sync)) -> anyhow:
 
 /// The bare loop: the same rows straight into the same store engine, a slice's worth at a time.
 async fn write_bare(dir: &Path, size: usize) -> anyhow::Result<Duration> {
-    let store = store::embedded::EmbeddedStore::open(dir)?;
+    let store = store_embedded::EmbeddedStore::open(dir)?;
     let event = fanout_room::numbered_event(1)?;
     let (row, day) = (fanout_room::entry_row(&event)?, event.entry_key().day());
     let of = |person: &Person| {

@@ -3,7 +3,8 @@
 use std::{path::Path, sync::Arc};
 
 use runtime::Clock;
-use store::{Store, embedded::EmbeddedStore};
+use store::Store;
+use store_embedded::EmbeddedStore;
 use topic::{Topics, embedded::EmbeddedTopics};
 
 /// Opens both, with nothing in them where the folder is empty.

@@ -14,7 +14,8 @@ use model::{
     person::notes::{UP_TO, up_to_field},
 };
 use runtime::Clock;
-use store::{DayRows, DayStore as _, StateKey, StateStore as _, embedded::EmbeddedStore};
+use store::{DayRows, DayStore as _, StateKey, StateStore as _};
+use store_embedded::EmbeddedStore;
 use topic::Topics as _;
 use wire::{FeedbackAction, InboxItem, topics};
 

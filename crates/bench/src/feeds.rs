@@ -8,7 +8,8 @@ use anyhow::{Context as _, bail, ensure};
 use futures::future::try_join_all;
 use runtime::{clock::SteadyStopwatch, retry::wait_real_time};
 use serde_json::Value;
-use store::{Store, embedded::EmbeddedStore};
+use store::Store;
+use store_embedded::EmbeddedStore;
 use tokio::task::{JoinSet, spawn_blocking};
 
 use crate::{

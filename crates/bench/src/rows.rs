@@ -7,7 +7,8 @@ use model::{
     UtcMillis, entry::DayKey,
 };
 use runtime::{Clock, clock::SteadyStopwatch};
-use store::{DayRows, DayStore, embedded::EmbeddedStore};
+use store::{DayRows, DayStore};
+use store_embedded::EmbeddedStore;
 
 use crate::{
     ROUNDS, raw_loop,

@@ -69,7 +69,7 @@ fn person_name(n: usize) -> String {
 async fn fill_directory(dir: &Path, persons: usize, progress: &(dyn Fn(&str) + Sync)) -> anyhow::Result<()> {
     let tenant = Tenant::new("bench")?;
     let now = UtcMillis(Clock::real(0).now());
-    let store = store::embedded::EmbeddedStore::open(&dir.join("store"))?;
+    let store = store_embedded::EmbeddedStore::open(&dir.join("store"))?;
     for first in (0..persons).step_by(AT_ONCE) {
         let mut rows = Vec::new();
         for n in first..persons.min(first + AT_ONCE) {

@@ -5,7 +5,8 @@ use std::{path::Path, sync::Arc, time::Duration};
 
 use anyhow::Context as _;
 use model::partition::PartitionCount;
-use store::{Store, embedded::EmbeddedStore};
+use store::Store;
+use store_embedded::EmbeddedStore;
 use tokio::task::spawn_blocking;
 use topic::{TopicRetention, TopicSpec, Topics};
 use topic_kafka::settings::StampSource;

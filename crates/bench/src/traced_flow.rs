@@ -20,7 +20,8 @@ use model::{
 use otlp::{Settings, SpanExporter, exporter::WAITING_MAX};
 use runtime::{Clock, ShutdownSignal, clock::SteadyStopwatch, metrics::Metrics};
 use share_ratio::ShareRatio;
-use store::{StateKey, Store, embedded::EmbeddedStore};
+use store::{StateKey, Store};
+use store_embedded::EmbeddedStore;
 use tempfile::TempDir;
 use tokio::task::JoinSet;
 use topic::{NewRecord, Topics};

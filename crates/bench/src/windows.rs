@@ -205,7 +205,7 @@ impl WindowLoad {
     /// The first persons get an entry and an address, so that their closing tells something.
     async fn store_due_persons(&self, dir: &Path, persons: usize) -> anyhow::Result<()> {
         let (tenant, day) = (fanout_room::bench_tenant()?, self.event.entry_key().day());
-        let store = store::embedded::EmbeddedStore::open(&dir.join("store"))?;
+        let store = store_embedded::EmbeddedStore::open(&dir.join("store"))?;
         let persons = (0..persons).map(numbered_person).collect::<anyhow::Result<Vec<Person>>>()?;
         fanout_room::enrol_followers(&store, &persons).await?;
         let title = VersionedState::from_values(1, [("title", Some(Value::from_text("A work")))]);

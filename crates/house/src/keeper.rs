@@ -90,7 +90,7 @@ mod tests {
         let today = Day::parse("2026-11-21").unwrap();
         let check = async |ahead: i32, rows: &[i32], dropped: u64| {
             let dir = tempfile::tempdir().unwrap();
-            let store = store::embedded::EmbeddedStore::open_for(dir.path(), DayLife::LEAST).unwrap();
+            let store = store_embedded::EmbeddedStore::open_for(dir.path(), DayLife::LEAST).unwrap();
             for before in rows {
                 write_row(&store, today.plus(-before)).await;
             }
@@ -107,7 +107,7 @@ mod tests {
         check(0, &[30, 40], 0).await;
     }
 
-    async fn write_row(store: &store::embedded::EmbeddedStore, day: Day) {
+    async fn write_row(store: &store_embedded::EmbeddedStore, day: Day) {
         let at = day.start();
         let mark = model::Mark::new(None, model::MarkAction::Read, Vec::new(), at);
         let key = model::entry::DayKey {

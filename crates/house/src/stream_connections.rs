@@ -39,7 +39,7 @@ impl LiveConnections for StreamConnections {
 #[cfg(test)]
 mod tests {
     use room::open_streams::note_open;
-    use store::embedded::EmbeddedStore;
+    use store_embedded::EmbeddedStore;
 
     use super::*;
 

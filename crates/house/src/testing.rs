@@ -167,7 +167,7 @@ pub async fn open_fixture(dir: &Path, clock: &Clock) -> HouseTestbed {
 /// The same with another catalogue.
 pub async fn open_fixture_with(dir: &Path, clock: &Clock, catalogue: Arc<Catalogue>) -> HouseTestbed {
     let topics = topic::embedded::EmbeddedTopics::open(&dir.join("topics"), clock.clone()).unwrap();
-    let store = Arc::new(store::embedded::EmbeddedStore::open(&dir.join("store")).unwrap());
+    let store = Arc::new(store_embedded::EmbeddedStore::open(&dir.join("store")).unwrap());
     let outbox = Arc::new(OutboxCourier::open(&dir.join("outbox")).unwrap());
     let engines = HouseEngines {
         topics: Arc::new(topics.clone()),

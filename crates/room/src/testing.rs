@@ -6,7 +6,7 @@ use std::sync::Arc;
 use catalogue::Catalogue;
 use model::{DayLife, Person, SubjectRef, Tenant, UtcMillis, partition::PartitionCount};
 use runtime::{Clock, WorkTracker};
-use store::embedded::EmbeddedStore;
+use store_embedded::EmbeddedStore;
 use tempfile::TempDir;
 use topic::{TopicRecord, TopicRetention, TopicSpec, Topics, embedded::EmbeddedTopics};
 use wire::topics::{self, KeepPolicy};

@@ -151,7 +151,8 @@ async fn load_subjects(
 #[cfg(test)]
 mod tests {
     use model::{CrowdEnrolment, UtcMillis, Value, ValueCell};
-    use store::{CrowdStore as _, StateStore as _, embedded::EmbeddedStore};
+    use store::{CrowdStore as _, StateStore as _};
+    use store_embedded::EmbeddedStore;
 
     use super::*;
 

@@ -2,7 +2,7 @@
 //! transaction is asked for again: it tells what stands, and our own token says whether that is ours.
 
 use async_trait::async_trait;
-use model::{ReadyId, Tenant, UtcMillis, limits::DAY_MS};
+use model::{ReadyId, Tenant, UtcMillis};
 use scylla::{
     client::session::Session,
     serialize::row::SerializeRow,
@@ -11,8 +11,8 @@ use scylla::{
 };
 use sha2::{Digest as _, Sha256};
 use store::{
-    AnswerStore, JournalClaim, JournalClaimOutcome, JournalRecord, JournalRows, JournalStore, StoreError,
-    StoreSetup as _,
+    AnswerStore, JournalClaim, JournalClaimOutcome, JournalRecord, JournalRows, JournalStore, StandingAnswer,
+    StoreError, StoreSetup as _,
     codec::{self, unreadable_error},
 };
 
@@ -22,8 +22,9 @@ use crate::{CqlStore, errors::CqlError};
 const CLAIM: i8 = 1;
 const RECORD: i8 = 2;
 
-/// In seconds. An answer stands for a day of the caller's clock, the rest is for clocks that differ.
-const ANSWER_TTL: i32 = (DAY_MS / 1_000) as i32 + 3_600;
+/// In seconds: a row outlives its answer by so much, and Cassandra takes nothing that lives longer than 20 years.
+const CLOCKS_TTL: i64 = 3_600;
+const TTL_MAX: i32 = 20 * 365 * 86_400;
 
 #[async_trait]
 impl JournalStore for CqlStore {
@@ -56,33 +57,42 @@ impl JournalStore for CqlStore {
 
 #[async_trait]
 impl AnswerStore for CqlStore {
-    async fn answer(
+    async fn put_answer(
         &self,
         tenant: &Tenant,
         key: &str,
-        answer: Vec<u8>,
+        before: Option<&StandingAnswer>,
+        answer: StandingAnswer,
         now: UtcMillis,
-    ) -> Result<Vec<u8>, StoreError> {
+    ) -> Result<StandingAnswer, StoreError> {
         let key = hash_key(key);
+        let (at, ttl) = (codec::answer_written_at(answer.until).0, answer_ttl(&answer, now));
         let attempt = || async {
             let (session, statements) = (&self.engine.session, &self.engine.statements);
-            let values = (tenant.as_str(), &key[..], now.0, &answer, ANSWER_TTL);
-            let mut present = run_transaction(session, &statements.answer, values).await?;
-            // One that has had its day gives way, to the first who comes.
+            let enter = || {
+                let values = (tenant.as_str(), &key[..], at, &answer.body, ttl);
+                run_transaction(session, &statements.answer, values)
+            };
+            let replace = |first: &StandingAnswer| {
+                let first = (codec::answer_written_at(first.until).0, first.body.clone());
+                let values = (ttl, at, &answer.body, tenant.as_str(), &key[..], first.0, first.1);
+                run_transaction(session, &statements.replace_answer, values)
+            };
+            let mut present = match before {
+                Some(before) => replace(before).await?,
+                None => enter().await?,
+            };
             while let Some(row) = present {
-                let (at, first) = row.stored_answer()?;
-                if answer_stands(at, now) {
+                if row.is_empty() {
+                    // Nothing is there, or what was there has gone in the meantime.
+                    present = enter().await?;
+                    continue;
+                }
+                let first = row.stored_answer()?;
+                if first.stands(now) && Some(&first) != before {
                     return Ok(first);
                 }
-                let values = (ANSWER_TTL, now.0, &answer, tenant.as_str(), &key[..], at.0);
-                present = match run_transaction(session, &statements.answer_anew, values).await? {
-                    // It has gone in the meantime.
-                    Some(row) if row.is_empty() => {
-                        let values = (tenant.as_str(), &key[..], now.0, &answer, ANSWER_TTL);
-                        run_transaction(session, &statements.answer, values).await?
-                    }
-                    present => present,
-                };
+                present = replace(&first).await?;
             }
             Ok(answer.clone())
         };
@@ -94,14 +104,16 @@ impl AnswerStore for CqlStore {
         tenant: &Tenant,
         key: &str,
         now: UtcMillis,
-    ) -> Result<Option<Vec<u8>>, StoreError> {
+    ) -> Result<Option<StandingAnswer>, StoreError> {
         let key = hash_key(key);
         let attempt = || async {
             for page in
                 self.engine.read_pages(&self.engine.statements.answered, &(tenant.as_str(), &key[..])).await?
             {
-                if let Some((at, answer)) = page.maybe_first_row::<(i64, &[u8])>()? {
-                    return Ok(answer_stands(UtcMillis(at), now).then(|| answer.to_vec()));
+                if let Some((at, body)) = page.maybe_first_row::<(i64, &[u8])>()? {
+                    let until = codec::answer_stands_until(UtcMillis(at));
+                    let found = StandingAnswer { body: body.to_vec(), until };
+                    return Ok(Some(found).filter(|found| found.stands(now)));
                 }
             }
             Ok::<_, CqlError>(None)
@@ -115,8 +127,10 @@ fn hash_key(key: &str) -> [u8; 32] {
     Sha256::digest(key.as_bytes()).into()
 }
 
-fn answer_stands(at: UtcMillis, now: UtcMillis) -> bool {
-    now.since(at) < DAY_MS
+/// In seconds: for as long as it stands by the caller's clock, and the rest is for clocks that differ.
+fn answer_ttl(answer: &StandingAnswer, now: UtcMillis) -> i32 {
+    let stands = answer.until.since(now).max(0) / 1_000;
+    i32::try_from(stands.saturating_add(CLOCKS_TTL)).unwrap_or(TTL_MAX).min(TTL_MAX)
 }
 
 impl CqlStore {
@@ -237,10 +251,11 @@ impl ConflictingRow {
         }
     }
 
-    fn stored_answer(&self) -> Result<(UtcMillis, Vec<u8>), CqlError> {
+    fn stored_answer(&self) -> Result<StandingAnswer, CqlError> {
         match (self.column_value("at"), self.column_value("answer")) {
-            (Some(CqlValue::BigInt(at)), Some(CqlValue::Blob(answer))) => {
-                Ok((UtcMillis(*at), answer.clone()))
+            (Some(CqlValue::BigInt(at)), Some(CqlValue::Blob(body))) => {
+                let until = codec::answer_stands_until(UtcMillis(*at));
+                Ok(StandingAnswer { body: body.clone(), until })
             }
             _ => Err(unreadable_error("an answer").into()),
         }

@@ -35,7 +35,7 @@ pub(crate) struct CqlStatements {
     pub enter: PreparedStatement,
     pub journalled: PreparedStatement,
     pub answer: PreparedStatement,
-    pub answer_anew: PreparedStatement,
+    pub replace_answer: PreparedStatement,
     pub answered: PreparedStatement,
     pub say: PreparedStatement,
     pub said: PreparedStatement,
@@ -182,8 +182,8 @@ impl CqlStatements {
                 "INSERT INTO {journal}.answers (tenant, key, at, answer) VALUES (?, ?, ?, ?) IF NOT EXISTS USING TTL ?"
             ))
             .await?,
-            answer_anew: transaction(format!(
-                "UPDATE {journal}.answers USING TTL ? SET at = ?, answer = ? WHERE tenant = ? AND key = ? IF at = ?"
+            replace_answer: transaction(format!(
+                "UPDATE {journal}.answers USING TTL ? SET at = ?, answer = ? WHERE tenant = ? AND key = ? IF at = ? AND answer = ?"
             ))
             .await?,
             answered: plain(format!("SELECT at, answer FROM {journal}.answers WHERE tenant = ? AND key = ?"))

@@ -8,11 +8,12 @@ use model::{
     Channel, Day, DayLife, EndReason, EntryKey, GeoPoint, Person, PlanName, ReadyId, SubjectRef, Tenant,
     UtcMillis, Value, ValueCell, VersionedState,
     event::FirstWord,
+    limits::DAY_MS,
     returns::{AddressHash, Slip},
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::port::{JournalClaim, JournalOutcome, JournalRecord, StoreError};
+use crate::port::{JournalClaim, JournalOutcome, JournalRecord, StandingAnswer, StoreError};
 
 const VERSION: u8 = 1;
 /// Of rows of days that keep words of their events, of marks that may name a list, and of claims that name their plan.
@@ -20,7 +21,7 @@ const WORDS_VERSION: u8 = 2;
 pub(crate) const KEY_BYTES: usize = 24;
 
 /// Names have at most 128 bytes, so one byte holds their length.
-pub(crate) fn push_name(out: &mut Vec<u8>, name: &str) {
+pub fn push_name(out: &mut Vec<u8>, name: &str) {
     out.push(u8::try_from(name.len()).unwrap_or(u8::MAX));
     out.extend_from_slice(name.as_bytes());
 }
@@ -196,7 +197,7 @@ fn decode_whole<'a, T: Deserialize<'a>>(what: &str, bytes: &'a [u8]) -> Result<T
 }
 
 /// The time at which a row of the journal, an answer or a slip was written.
-pub(crate) fn read_written_at(bytes: &[u8]) -> Option<UtcMillis> {
+pub fn read_written_at(bytes: &[u8]) -> Option<UtcMillis> {
     let (&(VERSION | WORDS_VERSION), rest) = bytes.split_first()? else { return None };
     postcard::take_from_bytes(rest).ok().map(|(at, _)| UtcMillis(at))
 }
@@ -210,12 +211,12 @@ pub(crate) fn split_entry_keys(what: &str, bytes: &[u8]) -> Result<Vec<EntryKey>
     keys.ok_or_else(|| unreadable_error(what))
 }
 
-pub(crate) fn encode_state(state: &VersionedState) -> Result<Vec<u8>, StoreError> {
+pub fn encode_state(state: &VersionedState) -> Result<Vec<u8>, StoreError> {
     let cells = state.cells.iter().map(|(name, cell)| (&**name, to_stored_cell(cell))).collect();
     encode("a state", &StoredState { cells })
 }
 
-pub(crate) fn decode_state(bytes: &[u8]) -> Result<VersionedState, StoreError> {
+pub fn decode_state(bytes: &[u8]) -> Result<VersionedState, StoreError> {
     let stored: StoredState<'_> = decode("a state", bytes)?;
     let cells = stored.cells.into_iter().map(|(name, cell)| Ok((Arc::from(name), from_stored_cell(cell)?)));
     Ok(VersionedState { cells: cells.collect::<Result<_, StoreError>>()? })
@@ -255,21 +256,21 @@ pub(crate) fn from_stored_value(what: &str, stored: StoredValue<'_>) -> Result<V
     })
 }
 
-pub(crate) fn encode_enrolment(version: i64, on: bool) -> Result<Vec<u8>, StoreError> {
+pub fn encode_enrolment(version: i64, on: bool) -> Result<Vec<u8>, StoreError> {
     encode("an enrolment", &StoredEnrolment { version, on })
 }
 
 /// The version of an enrolment, and whether it is on.
-pub(crate) fn decode_enrolment(bytes: &[u8]) -> Result<(i64, bool), StoreError> {
+pub fn decode_enrolment(bytes: &[u8]) -> Result<(i64, bool), StoreError> {
     let stored: StoredEnrolment = decode("an enrolment", bytes)?;
     Ok((stored.version, stored.on))
 }
 
-pub(crate) fn encode_day(day: Day) -> Result<Vec<u8>, StoreError> {
+pub fn encode_day(day: Day) -> Result<Vec<u8>, StoreError> {
     encode("a day", &day.0)
 }
 
-pub(crate) fn decode_day(bytes: &[u8]) -> Result<Day, StoreError> {
+pub fn decode_day(bytes: &[u8]) -> Result<Day, StoreError> {
     decode("a day", bytes).map(Day)
 }
 
@@ -370,13 +371,26 @@ pub fn decode_slip(bytes: &[u8]) -> Result<Slip, StoreError> {
     read().ok_or_else(|| unreadable_error("a slip"))
 }
 
-pub(crate) fn encode_answer(at: UtcMillis, answer: &[u8]) -> Result<Vec<u8>, StoreError> {
-    encode("an answer", &StoredAnswer { at: at.0, answer: BorrowedBytes(answer) })
+pub fn encode_answer(answer: &StandingAnswer) -> Result<Vec<u8>, StoreError> {
+    let StandingAnswer { body, until } = answer;
+    encode("an answer", &StoredAnswer { at: answer_written_at(*until).0, answer: BorrowedBytes(body) })
 }
 
-pub(crate) fn decode_answer(bytes: &[u8]) -> Result<(UtcMillis, Vec<u8>), StoreError> {
+pub fn decode_answer(bytes: &[u8]) -> Result<StandingAnswer, StoreError> {
     let stored: StoredAnswer<'_> = decode("an answer", bytes)?;
-    Ok((UtcMillis(stored.at), stored.answer.0.to_vec()))
+    let until = answer_stands_until(UtcMillis(stored.at));
+    Ok(StandingAnswer { body: stored.answer.0.to_vec(), until })
+}
+
+/// Rows of answers say when one was written that stands for a day. Of one that stands for another time they say when that would have
+/// been: so each version of the house reads what the other wrote.
+pub fn answer_written_at(until: UtcMillis) -> UtcMillis {
+    until.plus(-DAY_MS)
+}
+
+/// Until when an answer stands that was written then.
+pub fn answer_stands_until(at: UtcMillis) -> UtcMillis {
+    at.plus(DAY_MS)
 }
 
 /// A first word, with when it was said.

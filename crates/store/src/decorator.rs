@@ -16,7 +16,8 @@ use model::{
 use crate::port::{
     AnswerStore, CrowdCut, CrowdMembers, CrowdStore, DayPart, DayRows, DayStore, ErasureStore,
     FirstWordStore, FollowedSubjects, JournalClaim, JournalClaimOutcome, JournalRecord, JournalRows,
-    JournalStore, RemovedCell, SlipStore, StateKey, StateStore, Store, StoreError, StoreSetup,
+    JournalStore, RemovedCell, SlipStore, StandingAnswer, StateKey, StateStore, Store, StoreError,
+    StoreSetup,
 };
 
 /// A call of a store's port.
@@ -126,8 +127,8 @@ decorate_store! {
         Read read_journal(tenant: &Tenant, readys: &[ReadyId]) -> Vec<JournalRows>;
     }
     AnswerStore {
-        Write answer(tenant: &Tenant, key: &str, answer: Vec<u8>, now: UtcMillis) -> Vec<u8>;
-        Read find_answer(tenant: &Tenant, key: &str, now: UtcMillis) -> Option<Vec<u8>>;
+        Write put_answer(tenant: &Tenant, key: &str, before: Option<&StandingAnswer>, answer: StandingAnswer, now: UtcMillis) -> StandingAnswer;
+        Read find_answer(tenant: &Tenant, key: &str, now: UtcMillis) -> Option<StandingAnswer>;
     }
     FirstWordStore {
         Write first_words(said: &[(EventKey, FirstWord)], now: UtcMillis) -> Vec<FirstWord>;

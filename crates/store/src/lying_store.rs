@@ -139,7 +139,11 @@ lies! {
     /// A later answer overrides the first.
     LastAnswerStands breaks "the first answer stands", "one of many answers stands";
     /// Answers stand forever.
-    AnswersForEver breaks "an answer is gone after a day";
+    AnswersForEver breaks "an answer is gone after a day", "an answer stands for its own time";
+    /// An answer gives way to whoever has read any.
+    AnswersGiveWay breaks "an answer gives way to nobody else", "one of many answers follows";
+    /// The first answer stands, whoever has read it.
+    AnswersStay breaks "an answer gives way to whoever has read it";
     /// Whoever speaks of an event is told what they said themselves.
     LastWordStands breaks "the first word stands", "first words come to stand";
     /// First words stand forever.

@@ -2,7 +2,7 @@
 //!
 //! Drawn for CQL as much as for the embedded engine (docs/adapters.md, "The tables"): rows are written
 //! whole and never changed; what can change carries its source's version and the newer wins; only the
-//! journal, the answers and the first words are first-writer-wins. A write is durable when it returns. A read that fails is
+//! journal, the answers and the first words are first-writer-wins, and an answer may give way to another one. A write is durable when it returns. A read that fails is
 //! an error and never an empty answer.
 
 use std::{fmt, sync::Arc, time::Duration};
@@ -11,7 +11,8 @@ use async_trait::async_trait;
 use house_facts::erasure::{EraseMode, HoldingCounts};
 use model::{
     Crowd, CrowdEnrolment, Day, DayLife, DayRow, EndReason, EntryKey, EventKey, Person, PlanName, ReadyId,
-    SubjectRef, Tenant, UtcMillis, VersionedState, entry::DayKey, event::FirstWord, returns::Slip,
+    SubjectRef, Tenant, UtcMillis, VersionedState, entry::DayKey, event::FirstWord, limits::DAY_MS,
+    returns::Slip,
 };
 
 /// Why an operation failed; each asks for something else.
@@ -295,25 +296,59 @@ pub trait JournalStore: Send + Sync {
     -> Result<Vec<JournalRows>, StoreError>;
 }
 
-/// Answers to requests that carry an idempotency key: the first answer stands.
+/// An answer, and until when it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StandingAnswer {
+    pub body: Vec<u8>,
+    /// From this instant on there is none.
+    pub until: UtcMillis,
+}
+
+impl StandingAnswer {
+    /// An answer to a request that may be repeated: a client that has not tried again within a day does not.
+    pub fn for_a_day(body: Vec<u8>, now: UtcMillis) -> Self {
+        Self { body, until: now.plus(DAY_MS) }
+    }
+
+    pub fn stands(&self, now: UtcMillis) -> bool {
+        now < self.until
+    }
+}
+
+/// Answers to requests that several may give at once: the first one stands, until its time is over or somebody who read it puts
+/// another one in its place.
 #[async_trait]
 pub trait AnswerStore: Send + Sync {
-    /// Keeps the answer if there is none for this key; returns the one that stands.
+    /// Keeps the answer if none stands for this key, or the one that does is `before`; returns the one that stands. Where that is
+    /// not the one given, somebody else was first. Asked again, as after a lost answer, it says the same.
+    async fn put_answer(
+        &self,
+        tenant: &Tenant,
+        key: &str,
+        before: Option<&StandingAnswer>,
+        answer: StandingAnswer,
+        now: UtcMillis,
+    ) -> Result<StandingAnswer, StoreError>;
+
+    /// Keeps the first answer for a day; returns the one that stands.
     async fn answer(
         &self,
         tenant: &Tenant,
         key: &str,
         answer: Vec<u8>,
         now: UtcMillis,
-    ) -> Result<Vec<u8>, StoreError>;
+    ) -> Result<Vec<u8>, StoreError> {
+        let answer = StandingAnswer::for_a_day(answer, now);
+        Ok(self.put_answer(tenant, key, None, answer, now).await?.body)
+    }
 
-    /// The answer that stands for this key, if it is younger than a day.
+    /// The answer that stands for this key. One that `put_answer` gave to anybody is found, unless it has given way.
     async fn find_answer(
         &self,
         tenant: &Tenant,
         key: &str,
         now: UtcMillis,
-    ) -> Result<Option<Vec<u8>>, StoreError>;
+    ) -> Result<Option<StandingAnswer>, StoreError>;
 }
 
 /// First words: what was said first of each event. Its id is the whole key: it is a hash over the tenant.

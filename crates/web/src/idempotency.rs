@@ -146,7 +146,7 @@ impl IdempotentDesk<'_> {
     pub async fn find_answer<T>(&self, now: UtcMillis) -> Result<Option<IdempotentAnswer<T>>, HttpProblem> {
         let stands = self.store.find_answer(self.tenant, &self.answer_key(), now).await;
         let Some(stands) = stands.map_err(describe_store_error)? else { return Ok(None) };
-        self.request.check_same(IdempotentRequest::decode_answer(&stands)).map(Some)
+        self.request.check_same(IdempotentRequest::decode_answer(&stands.body)).map(Some)
     }
 
     /// When the request was first seen, which is now at the latest.

@@ -171,7 +171,7 @@ async fn count_since(log: &dyn Topics, topic: &str, at: i64) -> anyhow::Result<u
 mod tests {
     use model::partition::PartitionCount;
     use runtime::Clock;
-    use store::embedded::EmbeddedStore;
+    use store_embedded::EmbeddedStore;
     use topic::{NewRecord, embedded::EmbeddedTopics};
 
     use super::*;

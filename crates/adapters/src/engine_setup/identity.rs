@@ -130,11 +130,11 @@ mod tests {
             declare_topics(&log, PartitionCount::new(4).unwrap()).await.unwrap();
             log
         };
-        let store = |name: &str| store::embedded::EmbeddedStore::open(&dir.path().join(name)).unwrap();
+        let store = |name: &str| store_embedded::EmbeddedStore::open(&dir.path().join(name)).unwrap();
         let now = UtcMillis(1_000_000);
         let (first, other) = (log("log").await, store("other"));
         let own = store("own");
-        let refused = async |log: &EmbeddedTopics, store: &store::embedded::EmbeddedStore| {
+        let refused = async |log: &EmbeddedTopics, store: &store_embedded::EmbeddedStore| {
             let error = check_identity(log, store, OF).await.unwrap_err();
             assert!(error.is::<NotReadyError>(), "{error:#}");
             error.to_string()

@@ -112,7 +112,7 @@ pub struct FanoutHouse {
     _engines: RoomEngines,
     pub deps: Deps,
     pub topics: topic::embedded::EmbeddedTopics,
-    pub store: Arc<store::embedded::EmbeddedStore>,
+    pub store: Arc<store_embedded::EmbeddedStore>,
     pub watch: Arc<EffectWatch>,
     pub sizes: FanoutSizes,
     pub config: Config,

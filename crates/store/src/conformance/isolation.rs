@@ -97,7 +97,7 @@ async fn check_everywhere(store: &dyn Store, name: &str, n: Option<u8>) -> Store
     expect_same(format!("the records of {name}"), &attempts, &Vec::from_iter(n.map(u16::from)))?;
     expect_same(
         format!("the answer of {name}"),
-        &store.find_answer(&of, "key", NOW).await?,
+        &store.find_answer(&of, "key", NOW).await?.map(|found| found.body),
         &n.map(|n| vec![n]),
     )
 }

@@ -15,7 +15,7 @@ use model::{
 };
 
 use super::StoreLie;
-use crate::port::{DayRows, JournalClaim, JournalRecord, StateKey, Store, StoreError};
+use crate::port::{DayRows, JournalClaim, JournalRecord, StandingAnswer, StateKey, Store, StoreError};
 
 const CUT: usize = 64;
 
@@ -38,7 +38,7 @@ pub struct LyingStore {
     /// The day before which all were dropped, and the rows that came for those later.
     pub(super) back: Mutex<(Option<Day>, Vec<DayRows>)>,
     pub(super) records: Mutex<HashMap<(Tenant, ReadyId, u16), JournalRecord>>,
-    pub(super) answers: Mutex<HashMap<(Tenant, String), Vec<u8>>>,
+    pub(super) answers: Mutex<HashMap<(Tenant, String), StandingAnswer>>,
     /// All enrolments there were, and who was erased.
     pub(super) enrolments: Mutex<Vec<CrowdEnrolment>>,
     pub(super) erased: Mutex<HashSet<(Tenant, Person)>>,
@@ -50,7 +50,7 @@ pub(super) enum LateWrite {
     Enrolments(Vec<CrowdEnrolment>),
     Claim(Tenant, JournalClaim),
     Record(Tenant, JournalRecord),
-    Answer(Tenant, String, Vec<u8>, UtcMillis),
+    Answer(Tenant, String, StandingAnswer, UtcMillis),
     Slip(ReadyId, Slip),
 }
 
@@ -103,7 +103,7 @@ impl LyingStore {
             Some(LateWrite::Record(tenant, record)) => self.inner.record(&tenant, record).await,
             Some(LateWrite::Claim(tenant, claim)) => self.inner.claim(&tenant, claim).await.map(drop),
             Some(LateWrite::Answer(tenant, key, answer, now)) => {
-                self.inner.answer(&tenant, &key, answer, now).await.map(drop)
+                self.inner.put_answer(&tenant, &key, None, answer, now).await.map(drop)
             }
             Some(LateWrite::Slip(ready, slip)) => self.inner.keep(ready, slip).await,
             None => Ok(()),

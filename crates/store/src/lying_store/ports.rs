@@ -17,7 +17,7 @@ use crate::{
     decorator::{StoreCall, StoreDecorator},
     port::{
         CrowdCut, CrowdMembers, DayPart, DayRows, FollowedSubjects, JournalClaim, JournalClaimOutcome,
-        JournalRecord, JournalRows, RemovedCell, StateKey, Store, StoreError,
+        JournalRecord, JournalRows, RemovedCell, StandingAnswer, StateKey, Store, StoreError,
     },
 };
 
@@ -350,20 +350,26 @@ impl StoreDecorator for LyingStore {
         Ok(found)
     }
 
-    async fn answer(
+    async fn put_answer(
         &self,
         tenant: &Tenant,
         key: &str,
-        answer: Vec<u8>,
+        before: Option<&StandingAnswer>,
+        answer: StandingAnswer,
         now: UtcMillis,
-    ) -> Result<Vec<u8>, StoreError> {
+    ) -> Result<StandingAnswer, StoreError> {
         let tenant = self.tenant(tenant);
-        if self.tells(StoreLie::LosesLastWrite) && self.inner.find_answer(&tenant, key, now).await?.is_none()
-        {
+        let found = self.inner.find_answer(&tenant, key, now).await?;
+        if self.tells(StoreLie::LosesLastWrite) && found.is_none() {
             self.delay_write(LateWrite::Answer(tenant, key.to_owned(), answer.clone(), now)).await?;
             return Ok(answer);
         }
-        let stands = self.inner.answer(&tenant, key, answer.clone(), self.answer_time(now)).await?;
+        let before = before.filter(|_| !self.tells(StoreLie::AnswersStay));
+        let now = self.answer_time(now);
+        let mut stands = self.inner.put_answer(&tenant, key, before, answer.clone(), now).await?;
+        while self.tells(StoreLie::AnswersGiveWay) && before.is_some() && stands != answer {
+            stands = self.inner.put_answer(&tenant, key, Some(&stands), answer.clone(), now).await?;
+        }
         if !self.tells(StoreLie::LastAnswerStands) {
             return Ok(stands);
         }
@@ -376,7 +382,7 @@ impl StoreDecorator for LyingStore {
         tenant: &Tenant,
         key: &str,
         now: UtcMillis,
-    ) -> Result<Option<Vec<u8>>, StoreError> {
+    ) -> Result<Option<StandingAnswer>, StoreError> {
         let tenant = self.tenant(tenant);
         let stands = self.inner.find_answer(&tenant, key, self.answer_time(now)).await?;
         let last = lock_mutex(&self.answers).get(&(tenant, key.to_owned())).cloned();

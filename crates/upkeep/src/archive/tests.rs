@@ -4,7 +4,8 @@ use std::{collections::BTreeMap, os::unix::fs::symlink, sync::Arc};
 
 use house::testing::{START, test_catalogue};
 use model::{AudienceMatch, Entry, EntryKey, EntryReason, EventKey, Kind, Person, SubjectRef, Tenant};
-use store::{DayStore as _, embedded::EmbeddedStore};
+use store::DayStore as _;
+use store_embedded::EmbeddedStore;
 use tempfile::TempDir;
 
 use super::*;

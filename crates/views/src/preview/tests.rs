@@ -11,7 +11,8 @@ use model::{
     entry::{DayKey, Entry},
     person::profile,
 };
-use store::{DayRows, DayStore as _, StateKey, StateStore as _, Store, embedded::EmbeddedStore};
+use store::{DayRows, DayStore as _, StateKey, StateStore as _, Store};
+use store_embedded::EmbeddedStore;
 
 use super::{LookupContext, MessagePreview, PreviewError, PreviewRequest, PreviewSource, PreviewStudio};
 

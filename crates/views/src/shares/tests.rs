@@ -9,7 +9,8 @@ use model::{
     fold::fold_rows, limits::DAY_ROWS_READ_MAX, person::notes,
 };
 use share_ratio::ShareRatio;
-use store::{DayRows, DayStore as _, StateKey, StateStore as _, embedded::EmbeddedStore};
+use store::{DayRows, DayStore as _, StateKey, StateStore as _};
+use store_embedded::EmbeddedStore;
 
 use super::{
     count::{ShareCountLimits, ShareCursor},

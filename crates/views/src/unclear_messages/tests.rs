@@ -8,7 +8,8 @@ use model::{
     ready::{Ready, ReadyEntry},
 };
 use runtime::Clock;
-use store::{JournalClaim, JournalStore as _, embedded::EmbeddedStore};
+use store::{JournalClaim, JournalStore as _};
+use store_embedded::EmbeddedStore;
 use topic::{NewRecord, TopicRetention, TopicSpec};
 
 use super::*;

@@ -20,6 +20,7 @@ const NOUNS: &[&str] = &[
     "languages",
     "expression",
     "catalogue-format",
+    "source-rules",
     "catalogue",
     "wire",
     "render",
@@ -29,12 +30,14 @@ const NOUNS: &[&str] = &[
 ];
 /// What the house stands on, as it sees it.
 const PORTS: &[&str] = &["topic", "store", "courier", "live", "traces", "runtime"];
+/// The engine that needs nothing, on which tests, scenarios and measurements run too.
+const EMBEDDED: &[&str] = &["store-embedded"];
 /// What every room is given and shares.
 const ROOM: &[&str] = &["room"];
 /// The rooms that there are.
-const ALL_ROOMS: &[&str] = &["ingest", "fanout", "digest", "sender", "feed"];
+const ALL_ROOMS: &[&str] = &["ingest", "fanout", "digest", "sender", "feed", "slots"];
 /// The engines and couriers of others.
-const ADAPTERS: &[&str] = &["topic-kafka", "store-cql", "courier-net", "registry", "otlp"];
+const ADAPTERS: &[&str] = &["topic-kafka", "store-cql", "store-embedded", "courier-net", "registry", "otlp"];
 /// A house and what is done with it, each above those before it.
 const HOUSE: &[&str] = &["settings", "shell", "house", "upkeep", "views"];
 
@@ -54,6 +57,7 @@ const MAY: &[(&str, &[&[&str]])] = &[
     ("languages", &[]),
     ("expression", &[&["model", "source-text"]]),
     ("catalogue-format", &[&["model", "preferences", "source-text"]]),
+    ("source-rules", &[&["model", "expression", "catalogue-format"]]),
     (
         "catalogue",
         &[&[
@@ -65,6 +69,7 @@ const MAY: &[(&str, &[&[&str]])] = &[
             "languages",
             "expression",
             "catalogue-format",
+            "source-rules",
         ]],
     ),
     ("wire", &[&["model", "house-facts"]]),
@@ -73,7 +78,7 @@ const MAY: &[(&str, &[&[&str]])] = &[
     ("slot-lists", &[&["diverse-order", "model"]]),
     ("preference-sheet", &[&["model", "preferences", "source-text", "catalogue"]]),
     ("topic", &[&["runtime"]]),
-    ("store", &[&["model", "house-facts", "runtime"]]),
+    ("store", &[&["model", "house-facts"]]),
     ("courier", &[&["model", "house-facts", "runtime"]]),
     ("live", &[&["model"]]),
     ("geoip", &[&["model"]]),
@@ -82,17 +87,19 @@ const MAY: &[(&str, &[&[&str]])] = &[
     ("sizing", &[&["model", "wire"]]),
     ("topic-kafka", &[&["topic", "runtime"]]),
     ("store-cql", &[&["model", "house-facts", "store", "runtime"]]),
+    ("store-embedded", &[&["model", "house-facts", "store", "runtime"]]),
     ("courier-net", &[&["address-guard", "model", "courier", "runtime", "listener"]]),
     ("registry", &[&["model", "wire", "topic", "runtime", "http-agent"]]),
     ("otlp", &[&["model", "share-ratio", "traces", "runtime", "http-agent"]]),
     ("engines", &[]),
-    ("room", &[NOUNS, PORTS]),
+    ("room", &[NOUNS, PORTS, EMBEDDED]),
     // A room may use nouns, ports and what rooms share, never an adapter and never another room.
     ("ingest", &[NOUNS, PORTS, ROOM, &["web", "geoip"]]),
     ("fanout", &[NOUNS, PORTS, ROOM]),
     ("digest", &[NOUNS, PORTS, ROOM]),
     ("sender", &[NOUNS, PORTS, ROOM]),
     ("feed", &[NOUNS, PORTS, ROOM, &["web", "listener"]]),
+    ("slots", &[NOUNS, PORTS, ROOM, &["web"]]),
     // The scenario runner runs the rooms over the embedded engines.
     ("stage", &[NOUNS, PORTS, ROOM, ALL_ROOMS]),
     // The adapters too: a raw loop beside a figure needs what the adapter stands on.
@@ -103,13 +110,17 @@ const MAY: &[(&str, &[&[&str]])] = &[
             PORTS,
             ROOM,
             ALL_ROOMS,
+            EMBEDDED,
             &["geoip", "topic-kafka", "store-cql", "courier-net", "otlp", "stage"],
         ],
     ),
     // What is set of an adapter is read by the adapter's own words.
     ("settings", &[NOUNS, PORTS, ADAPTERS]),
     ("shell", &[NOUNS, PORTS, &["courier-net", "http-agent", "settings"]]),
-    ("house", &[NOUNS, PORTS, ROOM, ALL_ROOMS, &["geoip", "courier-net", "http-agent", "settings"]]),
+    (
+        "house",
+        &[NOUNS, PORTS, EMBEDDED, ROOM, ALL_ROOMS, &["geoip", "courier-net", "http-agent", "settings"]],
+    ),
     ("upkeep", &[NOUNS, PORTS, ALL_ROOMS, &["settings", "shell", "house"]]),
     ("views", &[NOUNS, PORTS, ROOM, ALL_ROOMS, &["settings", "shell", "house", "upkeep"]]),
     ("adapters", &[NOUNS, PORTS, ADAPTERS, HOUSE]),
@@ -162,6 +173,7 @@ const IN_TESTS: &[&str] = &[
     "model",
     "topic",
     "store",
+    "store-embedded",
     "courier",
     "engines",
     "topic-kafka",

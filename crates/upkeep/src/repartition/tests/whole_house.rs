@@ -76,7 +76,7 @@ impl RepartitionedHouse {
     /// One life of a house with so many partitions.
     async fn run_house(&self, partitions: u32, facts: &[Value], changes: &[Value], until: &str) {
         let topics = self.topics();
-        let store = store::embedded::EmbeddedStore::open(&self.dir.path().join("store")).unwrap();
+        let store = store_embedded::EmbeddedStore::open(&self.dir.path().join("store")).unwrap();
         let (log, store) = (Arc::new(topics.clone()), Arc::new(store));
         let schemas = Arc::new(wire::NoSchemaSource);
         let live = Arc::new(live::UnknownConnections);

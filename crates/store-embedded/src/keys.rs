@@ -8,8 +8,7 @@ use model::{
     fault::{self, PlantedFault},
 };
 use sha2::{Digest, Sha256};
-
-use crate::{codec::push_name, port::StateKey};
+use store::{StateKey, codec::push_name};
 
 const DAYS_PREFIX: &str = "days/";
 

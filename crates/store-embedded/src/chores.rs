@@ -10,12 +10,12 @@ use model::{
     returns::SLIP_LIFE_MS,
 };
 use runtime::clock::SteadyStopwatch;
+use store::{StoreError, codec};
 
 use super::{
     engine::{EmbeddedStoreEngine, StoreTable, map_database_error},
     keys,
 };
-use crate::{codec, port::StoreError};
 
 /// Between two rounds of chores.
 pub(super) const PAUSE: Duration = Duration::from_secs(1);

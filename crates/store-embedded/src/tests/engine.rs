@@ -14,16 +14,13 @@ use model::{
 };
 use proptest::prelude::*;
 use runtime::clock::SteadyStopwatch;
-
-use super::{engine::StoreTable, *};
-use crate::{
-    codec,
-    port::{
-        AnswerStore as _, CrowdStore as _, DayRows, DayStore as _, ErasureStore as _, JournalClaim,
-        JournalClaimOutcome, JournalOutcome, JournalRecord, JournalStore as _, StateKey, StateStore as _,
-    },
-    rows::decode_row,
+use store::{
+    AnswerStore as _, CrowdStore as _, DayRows, DayStore as _, ErasureStore as _, JournalClaim,
+    JournalClaimOutcome, JournalOutcome, JournalRecord, JournalStore as _, StandingAnswer, StateKey,
+    StateStore as _, codec, rows::decode_row,
 };
+
+use crate::{engine::StoreTable, *};
 
 const NOW: UtcMillis = UtcMillis(1_795_000_000_000);
 
@@ -148,9 +145,11 @@ proptest! {
         let bytes = codec::encode_record(&record).unwrap();
         prop_assert_eq!(codec::read_written_at(&bytes), Some(UtcMillis(at)));
         prop_assert_eq!(codec::decode_record(record.ready, attempt, &bytes).unwrap(), record);
-        let bytes = codec::encode_answer(UtcMillis(at), &answer).unwrap();
-        prop_assert_eq!(codec::read_written_at(&bytes), Some(UtcMillis(at)));
-        prop_assert_eq!(codec::decode_answer(&bytes).unwrap(), (UtcMillis(at), answer));
+        let until = codec::answer_stands_until(UtcMillis(at));
+        let answer = StandingAnswer { body: answer, until };
+        let bytes = codec::encode_answer(&answer).unwrap();
+        prop_assert_eq!(codec::read_written_at(&bytes), Some(codec::answer_written_at(until)));
+        prop_assert_eq!(codec::decode_answer(&bytes).unwrap(), answer);
     }
 
     /// Bytes of any kind, and good ones with one byte changed or cut short, are read or refused.

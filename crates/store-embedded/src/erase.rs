@@ -15,16 +15,12 @@ use model::{
     fault::{self, PlantedFault},
 };
 use runtime::file_rewrite::{self, RewriteError, rewrite_files};
+use store::{ErasureStore, StateKey, StoreError, codec, rows::decode_row};
 
 use super::{
     EmbeddedStore,
     engine::{EmbeddedStoreEngine, StoreTable, map_database_error},
     keys,
-};
-use crate::{
-    codec,
-    port::{ErasureStore, StateKey, StoreError},
-    rows::decode_row,
 };
 
 /// Rows that go in one step of the writer.

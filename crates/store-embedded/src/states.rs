@@ -7,16 +7,13 @@ use model::{
     VersionedState,
     fault::{self, PlantedFault},
 };
+use store::{RemovedCell, StateKey, StateStore, StoreError, codec};
 
 use super::{
     EmbeddedStore,
     engine::{EmbeddedStoreEngine, StoreTable, map_database_error},
     keys,
     writer::WriteStage,
-};
-use crate::{
-    codec,
-    port::{RemovedCell, StateKey, StateStore, StoreError},
 };
 
 #[async_trait]

@@ -2,9 +2,9 @@
 
 use fjall::{UserKey, UserValue};
 use model::{DayRow, entry::DayKey};
+use store::{StoreError, rows::push_row};
 
 use super::keys;
-use crate::{port::StoreError, rows::push_row};
 
 /// A row's key and value.
 pub(super) type StoredPair = (UserKey, UserValue);

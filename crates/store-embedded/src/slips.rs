@@ -6,14 +6,11 @@ use model::{
     ReadyId, UtcMillis,
     returns::{SLIP_LIFE_MS, Slip},
 };
+use store::{SlipStore, StoreError, codec};
 
 use super::{
     EmbeddedStore,
     engine::{StoreTable, map_database_error},
-};
-use crate::{
-    codec,
-    port::{SlipStore, StoreError},
 };
 
 #[async_trait]

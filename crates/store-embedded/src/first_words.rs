@@ -3,14 +3,11 @@
 use async_trait::async_trait;
 use fjall::Readable as _;
 use model::{EventKey, UtcMillis, event::FirstWord};
+use store::{FirstWordStore, StoreError, codec};
 
 use super::{
     EmbeddedStore,
     engine::{StoreTable, map_database_error},
-};
-use crate::{
-    codec,
-    port::{FirstWordStore, StoreError},
 };
 
 #[async_trait]

@@ -16,6 +16,7 @@ use std::{
 
 use fjall::{Keyspace, OwnedWriteBatch, PersistMode, UserKey};
 use model::{Day, DayLife, UtcMillis};
+use store::{StoreError, codec};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use super::{
@@ -23,7 +24,6 @@ use super::{
     engine::{DROPPED, EmbeddedStoreEngine, POISONED, StoreTable, map_database_error, poisoned_error},
     rows::StoredPair,
 };
-use crate::{codec, port::StoreError};
 
 /// Rows that may wait for the writer; a request counts as at least `ROWS_PER_REQUEST`.
 const ROWS_WAITING_MAX: usize = 32_768;

@@ -13,7 +13,7 @@ use model::{
 use crate::{
     codec,
     conformance::samples::{NOW, entry_key, later_rows, person, plain_rows, ready_id, tenant, today},
-    port::{JournalClaim, JournalOutcome, JournalRecord},
+    port::{JournalClaim, JournalOutcome, JournalRecord, StandingAnswer},
     rows,
 };
 
@@ -133,9 +133,11 @@ fn samples() -> Vec<StoredSample> {
         sample("day", codec::encode_day(today()).unwrap(), |bytes| {
             codec::decode_day(bytes).unwrap() == today()
         }),
-        sample("answer", codec::encode_answer(NOW, b"{}").unwrap(), |bytes| {
-            codec::decode_answer(bytes).unwrap() == (NOW, b"{}".to_vec())
-        }),
+        sample(
+            "answer",
+            codec::encode_answer(&StandingAnswer::for_a_day(b"{}".to_vec(), NOW)).unwrap(),
+            |bytes| codec::decode_answer(bytes).unwrap() == StandingAnswer::for_a_day(b"{}".to_vec(), NOW),
+        ),
         sample("word", codec::encode_word(NOW, word).unwrap(), move |bytes| {
             codec::decode_standing_word(bytes, NOW, DayLife::LEAST).unwrap() == Some((NOW, word))
         }),

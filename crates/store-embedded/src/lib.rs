@@ -35,9 +35,8 @@ use std::{
 
 use engine::EmbeddedStoreEngine;
 use model::DayLife;
+use store::{StoreError, StoreSetup};
 use writer::StoreWriter;
-
-use crate::port::{StoreError, StoreSetup};
 
 /// A read of at most so many keys happens where it is asked for; a larger one on a thread for blocking.
 const INLINE_KEYS_MAX: usize = 16;

@@ -5,17 +5,13 @@ use std::ops::Bound;
 use async_trait::async_trait;
 use fjall::{Readable as _, Snapshot, UserKey};
 use model::{Day, DayRow, UtcMillis, entry::DayKey, limits::DAY_ROWS_READ_MAX};
+use store::{DayPart, DayRows, DayStore, StoreError, codec::unreadable_error, rows::decode_row};
 
 use super::{
     EmbeddedStore,
     engine::{EmbeddedStoreEngine, map_database_error},
     keys,
     rows::{DayRowEncoder, StoredPair},
-};
-use crate::{
-    codec::unreadable_error,
-    port::{DayPart, DayRows, DayStore, StoreError},
-    rows::decode_row,
 };
 
 /// Rows by day.

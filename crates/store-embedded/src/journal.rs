@@ -2,18 +2,16 @@
 
 use async_trait::async_trait;
 use fjall::{Readable as _, Snapshot};
-use model::{ReadyId, Tenant, UtcMillis, limits::DAY_MS};
+use model::{ReadyId, Tenant, UtcMillis};
+use store::{
+    AnswerStore, JournalClaim, JournalClaimOutcome, JournalRecord, JournalRows, JournalStore, StandingAnswer,
+    StoreError, codec,
+};
 
 use super::{
     EmbeddedStore,
     engine::{EmbeddedStoreEngine, StoreTable, map_database_error},
     keys,
-};
-use crate::{
-    codec,
-    port::{
-        AnswerStore, JournalClaim, JournalClaimOutcome, JournalRecord, JournalRows, JournalStore, StoreError,
-    },
 };
 
 #[async_trait]
@@ -90,21 +88,24 @@ fn read_ready_journal(
 
 #[async_trait]
 impl AnswerStore for EmbeddedStore {
-    async fn answer(
+    async fn put_answer(
         &self,
         tenant: &Tenant,
         key: &str,
-        answer: Vec<u8>,
+        before: Option<&StandingAnswer>,
+        answer: StandingAnswer,
         now: UtcMillis,
-    ) -> Result<Vec<u8>, StoreError> {
+    ) -> Result<StandingAnswer, StoreError> {
         let key = keys::answer_key(tenant, key);
+        let before = before.cloned();
         self.writer
             .run(1, move |stage| {
                 stage.note_time(now);
-                match stage.with_value(StoreTable::Answers, &key, codec::decode_answer)? {
-                    Some((at, first)) if answer_stands(at, now) => Ok(first),
-                    _ => {
-                        stage.put(StoreTable::Answers, key, codec::encode_answer(now, &answer)?);
+                let first = stage.with_value(StoreTable::Answers, &key, codec::decode_answer)?;
+                match first.filter(|first| first.stands(now) && Some(first) != before.as_ref()) {
+                    Some(first) => Ok(first),
+                    None => {
+                        stage.put(StoreTable::Answers, key, codec::encode_answer(&answer)?);
                         Ok(answer)
                     }
                 }
@@ -117,22 +118,15 @@ impl AnswerStore for EmbeddedStore {
         tenant: &Tenant,
         key: &str,
         now: UtcMillis,
-    ) -> Result<Option<Vec<u8>>, StoreError> {
+    ) -> Result<Option<StandingAnswer>, StoreError> {
         let key = keys::answer_key(tenant, key);
         self.read_engine(1, move |engine| {
             match engine.snapshot().get(engine.table(StoreTable::Answers), key) {
-                Ok(Some(value)) => {
-                    let (at, answer) = codec::decode_answer(&value)?;
-                    Ok(answer_stands(at, now).then_some(answer))
-                }
+                Ok(Some(value)) => Ok(Some(codec::decode_answer(&value)?).filter(|found| found.stands(now))),
                 Ok(None) => Ok(None),
                 Err(error) => Err(map_database_error("reading an answer", &error)),
             }
         })
         .await
     }
-}
-
-fn answer_stands(at: UtcMillis, now: UtcMillis) -> bool {
-    now.since(at) < DAY_MS
 }

@@ -10,16 +10,13 @@ use model::{
     fault::{self, PlantedFault},
     limits::{FOLLOWS_PART_MAX, SLICE_PERSONS_MAX},
 };
+use store::{CrowdCut, CrowdMembers, CrowdStore, FollowedSubjects, StoreError, codec};
 
 use super::{
     EmbeddedStore,
     engine::{EmbeddedStoreEngine, StoreTable, map_database_error},
     keys,
     writer::WriteStage,
-};
-use crate::{
-    codec,
-    port::{CrowdCut, CrowdMembers, CrowdStore, FollowedSubjects, StoreError},
 };
 
 /// A part ends after so many rows, also if most of them say that somebody left.

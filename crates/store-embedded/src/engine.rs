@@ -13,9 +13,9 @@ use fjall::{Database, Keyspace, KeyspaceCreateOptions, LsmError, Readable as _, 
 use house_facts::day_ring::{DayBucket, DayRing, describe_other_life};
 use model::{Day, DayLife};
 use runtime::resource_limits;
+use store::{StoreError, codec};
 
 use super::{keys, sieve::NameSieve};
-use crate::{codec, port::StoreError};
 
 /// The layout of keys and values; a directory of another one is refused.
 const FORMAT: &str = "2";
