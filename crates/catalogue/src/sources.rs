@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use expression::{SourceExpression, TextScope, check_source, source_scope};
 use model::{SubjectType, hook::Hook, person::profile};
+use source_rules::{SourceDef, StatementRule, StatementSort};
 use source_text::{
     did_you_mean, list_choices, suggest_name,
     yaml::{TreeKey, TreeNode, TreePlace},
@@ -13,7 +14,6 @@ use crate::{
     format::{SOURCE, words::SourceFormat},
     inline_text::InlineText,
     limits::SOURCES_MAX,
-    statement_rule::{SourceDef, StatementRule, StatementSort},
     tree_reader::{MapFields, TreeReader},
 };
 

@@ -5,8 +5,6 @@ use std::collections::BTreeMap;
 use catalogue_format::words::SourceFormat;
 use expression::SourceExpression;
 
-use crate::hash::CanonicalText;
-
 /// A topic of others, and what its records mean.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SourceDef {
@@ -23,16 +21,16 @@ pub struct SourceDef {
 pub struct StatementRule {
     pub what: StatementSort,
     /// The event that is told of records for which `when` does not hold.
-    pub(crate) otherwise: Option<String>,
-    pub(crate) when: Option<SourceExpression>,
+    pub otherwise: Option<String>,
+    pub when: Option<SourceExpression>,
     /// Attributes by their names: `subject`, `person` and their like.
-    pub(crate) attributes: BTreeMap<&'static str, SourceExpression>,
+    pub attributes: BTreeMap<&'static str, SourceExpression>,
     /// `None`: the fields of the row that the subject declares.
-    pub(crate) data: Option<BTreeMap<String, SourceExpression>>,
+    pub data: Option<BTreeMap<String, SourceExpression>>,
     /// The fields that the subject declares.
-    pub(crate) declared: Vec<String>,
+    pub declared: Vec<String>,
     /// Whether rows count that were there when their source was first read.
-    pub(crate) snapshot: bool,
+    pub snapshot: bool,
 }
 
 /// Which sort of thing is told.
@@ -46,28 +44,30 @@ pub enum StatementSort {
 }
 
 impl SourceDef {
-    /// The parts that go into the hash of the catalogue.
-    pub(crate) fn write(&self, text: &mut CanonicalText) {
-        text.line("source", &self.name);
-        text.line("topic", &self.topic);
-        text.line("format", self.format.name());
-        let Some(tells) = &self.tells else { return };
-        text.line("tells", &format!("{:?}", tells.what));
-        text.line("otherwise", tells.otherwise.as_deref().unwrap_or_default());
-        text.line("snapshot", if tells.snapshot { "true" } else { "false" });
-        text.line("when", tells.when.as_ref().map(|when| when.text.as_str()).unwrap_or_default());
-        for (name, expression) in &tells.attributes {
-            text.line(name, &expression.text);
-        }
-        for (name, expression) in tells.data.iter().flatten() {
-            text.line(name, &expression.text);
-        }
+    /// All that it says, in lines of a name and a text, for the hash of its catalogue.
+    pub fn parts(&self) -> Vec<(&str, String)> {
+        let mut parts = vec![
+            ("source", self.name.clone()),
+            ("topic", self.topic.clone()),
+            ("format", self.format.name().to_owned()),
+        ];
+        let Some(tells) = &self.tells else { return parts };
+        parts.extend([
+            ("tells", format!("{:?}", tells.what)),
+            ("otherwise", tells.otherwise.clone().unwrap_or_default()),
+            ("snapshot", tells.snapshot.to_string()),
+            ("when", tells.when.as_ref().map(|when| when.text.clone()).unwrap_or_default()),
+        ]);
+        parts.extend(tells.attributes.iter().map(|(name, expression)| (*name, expression.text.clone())));
+        let data = tells.data.iter().flatten();
+        parts.extend(data.map(|(name, expression)| (name.as_str(), expression.text.clone())));
+        parts
     }
 }
 
 impl StatementSort {
     /// The attributes that it has, those that must be there first, and how many these are.
-    pub(crate) fn attributes(&self) -> (&'static [&'static str], usize) {
+    pub fn attributes(&self) -> (&'static [&'static str], usize) {
         match self {
             Self::Event(_) => {
                 (&["subject", "id", "time", "version", "actor", "actorname", "actorkind", "persons"], 1)

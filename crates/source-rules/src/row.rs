@@ -10,7 +10,7 @@ use minijinja::{Error, ErrorKind, Value};
 use model::UtcMillis;
 use serde_json::{Map, Value as Json};
 
-use crate::statement_rule::{StatementRule, StatementSort};
+use crate::rule::{StatementRule, StatementSort};
 
 /// One thing that is said: what, and the attributes of a change that says it.
 #[derive(Clone, PartialEq, Debug)]
