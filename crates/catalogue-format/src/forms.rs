@@ -69,6 +69,17 @@ pub static FILE: TextForm =
     TextForm { name: "file of the folder", pattern: r"^[^./\\:][^/\\:]*(?:/[^./\\:][^/\\:]*)*$" };
 pub static TOPIC: TextForm = TextForm { name: "name of a topic", pattern: "^[A-Za-z0-9._-]{1,249}$" };
 
+pub static TABLE: TextForm = TextForm {
+    name: "subject and field such as `picks.items`",
+    pattern: r"^[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*$",
+};
+pub static HOST: TextForm = TextForm {
+    name: "host such as `img.example.com` or `*.example.com`",
+    pattern: r"^(?:\*\.)?[a-z0-9-]+(?:\.[a-z0-9-]+)*$",
+};
+pub static WEB_ADDRESS: TextForm =
+    TextForm { name: "address such as `https://example.com/all`", pattern: "^https?://" };
+
 pub const TEXT: FormatValue = FormatValue::Text(&ANY);
 pub const TEXT_WITH_TAGS: FormatValue = FormatValue::Text(&TEMPLATE);
 pub const A_FIELD: FormatValue = FormatValue::Text(&FIELD);

@@ -15,12 +15,14 @@ mod forms;
 mod holds;
 mod plans;
 mod root;
+mod slots;
 
 pub use events::{AUDIENCE, CATEGORY, KIND};
 pub use forms::LENGTH;
 pub use holds::{CAP, CAPPED_MAX, FOLLOWS, ONLINE, QUIET, SURFACE_MAP};
 pub use plans::{ALONE, CLOSE, ENTRIES_MAX, MAIL, ORDER, PLAN, PUSH, REST, SECTION, SHARED};
 pub use root::{CATALOGUE, SOURCE};
+pub use slots::{SLOT_BANNER, SLOT_LIST, SLOT_TABLE};
 
 /// The version in which most keys came.
 pub const FIRST_VERSION: &str = "0.1.0";

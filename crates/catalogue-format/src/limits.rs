@@ -30,6 +30,17 @@ pub const SOURCES_MAX: usize = 50;
 /// A kind may be like a kind that is like a kind, so often.
 pub const LIKE_DEPTH_MAX: usize = 8;
 
+/// Lists of slots, the places of one, where its things come from, and the hosts to which they lead.
+pub const SLOT_LISTS_MAX: usize = 20;
+pub const SLOT_PLACES_MAX: u16 = 20;
+pub const SLOT_SOURCES_MAX: usize = 8;
+pub const SLOT_HOSTS_MAX: usize = 20;
+/// Things of one source that are looked at for one list.
+pub const SLOT_CANDIDATES_MAX: usize = 200;
+/// A list is not made anew while its mail is still being shown, and is forgotten in time.
+pub const SLOT_LIFE_MS_MIN: i64 = 60_000;
+pub const SLOT_LIFE_MS_MAX: i64 = 31 * DAY_MS;
+
 /// The longest look-back of any house.
 pub const LOOK_BACK_DAYS_MAX: i64 = WINDOW_DAYS_MAX as i64;
 

@@ -185,6 +185,11 @@ pub static MAIL: KeyGroup = KeyGroup {
             A_FIELD,
             "The field, a `url`, with the picture for which the first item of the first section is shown large.",
         ),
+        FormatKey::new(
+            "slots",
+            A_NAME,
+            "The list that stands at the slots of its mails; texts read them as `slot(1)` and `slots`.",
+        ),
         FormatKey::unless_set(
             "stream",
             A_NAME,

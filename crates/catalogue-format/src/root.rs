@@ -1,7 +1,7 @@
 //! The file itself, and its sources.
 
 use crate::limits::{
-    CAPS_MAX, CATEGORIES_MAX, KINDS_MAX, PLANS_MAX, SOURCES_MAX, SUBJECTS_MAX, SURFACES_MAX,
+    CAPS_MAX, CATEGORIES_MAX, KINDS_MAX, PLANS_MAX, SLOT_LISTS_MAX, SOURCES_MAX, SUBJECTS_MAX, SURFACES_MAX,
 };
 use crate::{
     FormatKey, FormatValue, KeyCombination, KeyGroup, MapFormat, NamedValues, OptionalKeys,
@@ -9,6 +9,7 @@ use crate::{
     forms::{AN_EXPRESSION, EVENT, FIELD, FILE, LANGUAGE, LINE, LINES, NAME, STATEMENT, TOPIC},
     holds::{CAP, SURFACE},
     plans::PLAN,
+    slots::SLOT_LIST,
     words::FORMATS,
 };
 
@@ -60,6 +61,11 @@ pub static CATALOGUE: MapFormat = MapFormat {
             ),
             FormatKey::new("caps", FormatValue::Named(&CAPS), "How many messages a person gets at most."),
             FormatKey::new(
+                "slots",
+                FormatValue::Named(&SLOT_LISTS),
+                "What mails show that is chosen when they are opened.",
+            ),
+            FormatKey::new(
                 "sources",
                 FormatValue::Named(&SOURCES),
                 "Topics of other services, and what their records mean here.",
@@ -78,6 +84,8 @@ static CATEGORIES: NamedValues =
 static PLANS: NamedValues = NamedValues { name: &NAME, value: FormatValue::Map(&PLAN), most: PLANS_MAX };
 static SURFACES: NamedValues = NamedValues { name: &NAME, value: SURFACE, most: SURFACES_MAX };
 static CAPS: NamedValues = NamedValues { name: &NAME, value: FormatValue::Map(&CAP), most: CAPS_MAX };
+static SLOT_LISTS: NamedValues =
+    NamedValues { name: &NAME, value: FormatValue::Map(&SLOT_LIST), most: SLOT_LISTS_MAX };
 static SOURCES: NamedValues =
     NamedValues { name: &NAME, value: FormatValue::Map(&SOURCE), most: SOURCES_MAX };
 static DATA: NamedValues = NamedValues { name: &FIELD, value: AN_EXPRESSION, most: usize::MAX };

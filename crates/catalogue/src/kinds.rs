@@ -319,7 +319,7 @@ pub(crate) fn resolve_kind(
     })
 }
 
-fn compile_condition(
+pub(crate) fn compile_condition(
     reader: &mut TreeReader<'_>,
     inline: &InlineText,
     subject: &str,

@@ -8,8 +8,8 @@
 //!
 //! The crate [`catalogue_format`] is the table of all keys, from which [`schema`] and [`mod@reference`] are made.
 //! [`source_text::yaml`] makes a tree in which everything knows its place and [`tree_reader`] takes values from it;
-//! [`subjects`], [`kinds`], [`audience`], [`plans`], [`close_rule`] with [`calendar_rule`], [`mails`], [`pushes`] and [`sources`] are the parts of the file;
-//! [`statement_rule`] is a source that was checked, and [`row`] is what it makes of a record. [`contradictions`] refuses plans that say what can never come to pass, [`notes`] and [`choice_notes`] say what works and is probably not meant.
+//! [`subjects`], [`kinds`], [`audience`], [`plans`], [`close_rule`] with [`calendar_rule`], [`mails`], [`pushes`], [`slots`] and [`sources`] are the parts of the file;
+//! [`source_rules`] is what a checked source makes of a record. [`contradictions`] refuses plans that say what can never come to pass, [`notes`] and [`choice_notes`] say what works and is probably not meant.
 //! The crate [`expression`] types the texts and conditions: a misspelt field is found before anything is compiled.
 //! [`mod@languages`] are those in which readers are told, [`messages`] what texts say in each, with [`message_notes`]; [`canary`] is a second catalogue that is tried on a share of the persons.
 //! [`truth`] asks whether an entry still holds, [`state`] turns JSON into typed cells, [`example`] makes data up.
@@ -43,10 +43,9 @@ mod pace;
 mod plan_choice;
 mod plans;
 mod pushes;
-mod row;
+mod slots;
 mod sources;
 mod state;
-mod statement_rule;
 mod subjects;
 mod time_values;
 mod tree_reader;
@@ -75,11 +74,11 @@ pub use mails::{MailCounting, MailTemplates};
 pub use messages::{CatalogueMessages, LanguageMessages};
 use preferences::PreferenceChoice;
 pub use pushes::PushTemplates;
-pub use row::{RowError, RowStatement};
+pub use slots::{SlotBanner, SlotListDef, SlotTable};
+pub use source_rules::{RowError, RowStatement, SourceDef, StatementRule, StatementSort};
 pub use source_text::units::{format_length, is_web_url, parse_duration_ms};
 pub use sources::PROFILE_FIELDS;
 pub use state::{PlaceParseError, SubjectFieldError, parse_place};
-pub use statement_rule::{SourceDef, StatementRule, StatementSort};
 
 /// A catalogue that has been checked.
 #[derive(Clone, PartialEq, Debug)]
@@ -98,6 +97,8 @@ pub struct Catalogue {
     pub plans: PlanSet,
     pub mails: BTreeMap<PlanName, MailTemplates>,
     pub pushes: BTreeMap<PlanName, PushTemplates>,
+    /// What stands at the slots of mails, by name.
+    pub slots: BTreeMap<String, SlotListDef>,
     /// Whether people read what they are told in a feed on the product's own site, too.
     pub feed: bool,
     /// Where whoever sends the mails can be written to.

@@ -26,7 +26,7 @@ use crate::{
     mails::{self, ReadFile},
     messages,
     plans::{self, WordsDraft},
-    pushes, sources, subjects,
+    pushes, slots, sources, subjects,
     tree_reader::TreeReader,
 };
 
@@ -47,6 +47,7 @@ struct CatalogueDraft {
     plans: Vec<plans::PlanDraft>,
     surfaces: Vec<OnlineSurface>,
     caps: Vec<holds::CapDraft>,
+    slots: Vec<slots::SlotListDraft>,
     sources: Vec<sources::SourceDraft>,
 }
 
@@ -174,6 +175,7 @@ fn read_shape(reader: &mut TreeReader<'_>, tree: &TreeNode) -> Option<CatalogueD
     let plans = fields.need(reader, "plans").map(|node| plans::read_plans(reader, node));
     let surfaces = fields.get("surfaces").map(|node| holds::read_surfaces(reader, node)).unwrap_or_default();
     let caps = fields.get("caps").map(|node| holds::read_caps(reader, node)).unwrap_or_default();
+    let slots = fields.get("slots").map(|node| slots::read_slot_lists(reader, node)).unwrap_or_default();
     let sources = fields.get("sources").map(|node| sources::read_sources(reader, node)).unwrap_or_default();
     Some(CatalogueDraft {
         name: name?.to_string(),
@@ -187,6 +189,7 @@ fn read_shape(reader: &mut TreeReader<'_>, tree: &TreeNode) -> Option<CatalogueD
         plans: plans?,
         surfaces,
         caps,
+        slots,
         sources,
     })
 }
@@ -215,6 +218,9 @@ fn resolve_catalogue(
     let folder = reader.source.file.rfind('/').map_or("", |at| &reader.source.file[..=at]);
     let names: Vec<&str> = written_kinds.iter().map(|kind| kind.name.as_str()).collect();
     let caps = written.caps.into_iter().map(|cap| holds::resolve_cap(reader, cap, &names)).collect();
+    let places = written.slots.iter().map(|one| (one.list.name.clone(), one.list.places)).collect();
+    let lists = written.slots.into_iter().filter_map(|one| slots::resolve_slot_list(reader, one, &subjects));
+    let slots = lists.map(|list| (list.name.clone(), list)).collect();
     let mut plans = PlanSet { surfaces: written.surfaces, caps, ..PlanSet::default() };
     let (mut followed, mut mails, mut pushes) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
     for written in written_plans {
@@ -223,7 +229,7 @@ fn resolve_catalogue(
         let name = written.plan.name.clone();
         match (&written.words, types) {
             (WordsDraft::Mail(mail), Some(types)) => {
-                let mail = mails::resolve_mail(reader, mail, types, &subjects, folder, read_file);
+                let mail = mails::resolve_mail(reader, mail, types, (&subjects, &places), folder, read_file);
                 mails.extend(mail.map(|mail| (name, mail)));
             }
             (WordsDraft::Push(push), Some(types)) => {
@@ -257,6 +263,7 @@ fn resolve_catalogue(
         plans,
         mails,
         pushes,
+        slots,
         feed: written.feed,
         postal: written.postal,
         languages,
@@ -338,13 +345,14 @@ fn hash(catalogue: &Catalogue) -> u64 {
         }
     }
     write_looks(&mut text, catalogue);
+    slots::write_slot_lists(&mut text, &catalogue.slots);
     for push in catalogue.pushes.values() {
         for part in [&push.headline, &push.body, &push.longer, &push.image, &push.opens] {
             text.line("push", part);
         }
     }
     for source in catalogue.sources.values() {
-        source.write(&mut text);
+        source.parts().iter().for_each(|(name, part)| text.line(name, part));
     }
     text.hash()
 }
@@ -365,8 +373,8 @@ fn write_words(text: &mut CanonicalText, kind: &kinds::KindDef) {
 /// What mails look like beside their templates. What is not set has no line.
 fn write_looks(text: &mut CanonicalText, catalogue: &Catalogue) {
     for (plan, mail) in &catalogue.mails {
-        let looks =
-            [("title", Some(&mail.title).filter(|title| !title.is_empty())), ("lead", mail.lead.as_ref())];
+        let title = Some(&mail.title).filter(|title| !title.is_empty());
+        let looks = [("title", title), ("lead", mail.lead.as_ref()), ("slots of", mail.slots.as_ref())];
         for (name, value) in looks.into_iter().filter_map(|(name, value)| Some((name, value?))) {
             text.line(name, &format!("{plan} {value}"));
         }

@@ -14,7 +14,7 @@ use crate::{
     format::words::COUNTS,
     groups,
     inline_text::InlineText,
-    limits::{FILE_BYTES_MAX, NAME_BYTES_MAX},
+    limits::{FILE_BYTES_MAX, NAME_BYTES_MAX, SLOT_PLACES_MAX},
     tree_reader::{MapFields, TreeReader, is_name},
 };
 
@@ -38,6 +38,8 @@ pub struct MailTemplates {
     pub title: String,
     /// The field with the picture of what leads it.
     pub lead: Option<String>,
+    /// The list that stands at its slots.
+    pub slots: Option<String>,
     /// The plan's line in the catalogue, for messages.
     pub line: usize,
 }
@@ -61,6 +63,7 @@ pub(crate) struct MailDraft {
     counts: MailCounting,
     title: Option<InlineText>,
     lead: Option<(String, TreePlace)>,
+    slots: Option<(String, TreePlace)>,
     line: usize,
 }
 
@@ -88,6 +91,8 @@ pub(crate) fn read_mail(reader: &mut TreeReader<'_>, fields: &MapFields<'_>) -> 
         Some(node) => Some((reader.text(node, "`lead`")?.to_string(), node.at)),
         None => None,
     };
+    let slots = fields.get("slots");
+    let slots = slots.and_then(|node| Some((reader.text(node, "`slots`")?.to_string(), node.at)));
     Some(MailDraft {
         headline: headline?,
         preheader,
@@ -97,6 +102,7 @@ pub(crate) fn read_mail(reader: &mut TreeReader<'_>, fields: &MapFields<'_>) -> 
         counts: counts?,
         title,
         lead,
+        slots,
         line: fields.at.line,
     })
 }
@@ -176,7 +182,7 @@ pub(crate) fn resolve_mail(
     reader: &mut TreeReader<'_>,
     written: &MailDraft,
     about: PlanSubjectTypes,
-    subjects: &BTreeMap<String, SubjectType>,
+    (subjects, slots): (&BTreeMap<String, SubjectType>, &BTreeMap<String, u16>),
     folder: &str,
     read_file: ReadFile<'_>,
 ) -> Option<MailTemplates> {
@@ -192,7 +198,14 @@ pub(crate) fn resolve_mail(
             reader.push(inline.problem(reader.source, &finding));
         }
     }
-    let scope = mail_scope(subjects, about, written.lead.is_some());
+    let mut scope = mail_scope(subjects, about, written.lead.is_some());
+    if let Some((name, at)) = &written.slots {
+        if !slots.contains_key(name) {
+            let help = did_you_mean(name, slots.keys().map(String::as_str));
+            reader.problem_with(*at, format!("there is no list of slots `{name}`"), help);
+        }
+        scope = scope.with_slots(slots.get(name).copied().unwrap_or(SLOT_PLACES_MAX));
+    }
     let mut files = [&written.template, &written.text].map(|(name, at)| {
         let text = load_template(reader, name, *at, read_file)?;
         let full = format!("{folder}{name}");
@@ -215,6 +228,7 @@ pub(crate) fn resolve_mail(
         counts: written.counts,
         title: written.title.as_ref().map(|title| title.text.clone()).unwrap_or_default(),
         lead: written.lead.as_ref().map(|(field, _)| field.clone()),
+        slots: written.slots.as_ref().map(|(name, _)| name.clone()),
         line: written.line,
     })
 }

@@ -14,6 +14,7 @@ mod messages;
 mod notes;
 mod paces;
 mod slips;
+mod slots;
 mod sources;
 mod truths;
 mod wide_catalogue;

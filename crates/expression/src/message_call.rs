@@ -9,17 +9,28 @@ use source_text::{did_you_mean, list_choices};
 use crate::{
     check::{TextChecker, TextSort},
     message_types::{MessageArgument, SAY},
+    slot_call::SLOT,
     value_type::TextValueType,
 };
 
 impl TextChecker<'_> {
-    /// The type of a call: of `say` a text, of anything else nothing that there is.
+    /// The type of a call: of `say` a text, of `slot` what stands there, of anything else nothing that there is.
     pub(crate) fn call_type(&mut self, call: &ast::Spanned<ast::Call<'_>>) -> TextValueType {
-        let is_say = matches!(&call.expr, ast::Expr::Var(var) if var.id == SAY);
-        if !is_say || self.sort != TextSort::Text {
-            self.add_finding(call.span(), "there are no functions to call in texts", None);
-            return TextValueType::Any;
+        let called = match &call.expr {
+            ast::Expr::Var(var) if self.sort == TextSort::Text => var.id,
+            _ => "",
+        };
+        match called {
+            SAY => self.message_type(call),
+            SLOT => self.slot_type(call),
+            _ => {
+                self.add_finding(call.span(), "there are no functions to call in texts", None);
+                TextValueType::Any
+            }
         }
+    }
+
+    fn message_type(&mut self, call: &ast::Spanned<ast::Call<'_>>) -> TextValueType {
         let Some(types) = self.scope.messages.clone() else {
             let help =
                 "name the folder of its messages at the top of the catalogue: `words: words`".to_string();

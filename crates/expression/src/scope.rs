@@ -54,7 +54,7 @@ fn subject_scope<'a>(subjects: &'a BTreeMap<String, SubjectType>, subject: &str)
         let references = subject.fields.iter().filter(|(_, field)| field.target().is_some());
         names.extend(references.map(|(name, field)| (name.clone(), TextValueType::from_field(field))));
     }
-    TextScope { subjects, names, messages: None }
+    TextScope { subjects, names, messages: None, slots: 0 }
 }
 
 /// Where the subject has a reference of such a name, that is meant.
@@ -181,13 +181,18 @@ pub fn headline_scope(subjects: &BTreeMap<String, SubjectType>, about: PlanSubje
         ("items", items),
         ("sections", TextValueType::list(section)),
     ];
-    TextScope { subjects, names: names.map(|(name, of)| (name.to_string(), of)).into(), messages: None }
+    TextScope {
+        subjects,
+        names: names.map(|(name, of)| (name.to_string(), of)).into(),
+        messages: None,
+        slots: 0,
+    }
 }
 
 /// A title of a section or of a plan, which is said without anything that is told.
 pub fn title_scope(subjects: &BTreeMap<String, SubjectType>) -> TextScope<'_> {
     let names = [LANGUAGE, DIRECTION].map(|name| (name.to_string(), TextValueType::Text));
-    TextScope { subjects, names: names.into(), messages: None }
+    TextScope { subjects, names: names.into(), messages: None, slots: 0 }
 }
 
 /// A mail's two layouts: all that a headline reads, the headline, what leads it if something does, the links of its foot, and
@@ -230,5 +235,5 @@ pub fn source_scope<'a>(subjects: &'a BTreeMap<String, SubjectType>, format_name
         ("record".to_string(), TextValueType::record("record", false, record)),
     ]);
     names.extend(format_names.iter().map(|name| (name.to_string(), TextValueType::Any)));
-    TextScope { subjects, names, messages: None }
+    TextScope { subjects, names, messages: None, slots: 0 }
 }

@@ -48,6 +48,8 @@ pub struct TextScope<'a> {
     pub names: BTreeMap<String, TextValueType>,
     /// What a text may say by its name; nothing where there are no messages.
     pub messages: Option<Arc<MessageTypes>>,
+    /// How many places it has at which something stands that is chosen later.
+    pub slots: u16,
 }
 
 impl TextValueType {

@@ -148,6 +148,7 @@ impl TextMaker<'_> {
             place: profile.place(profile::PLACE),
             variant: 0,
             unsubscribe: None,
+            slots: None,
         };
         Some(make(self.deps.renderer.for_person(person), &input))
     }

@@ -147,6 +147,7 @@ impl MessageRenderer {
             place: full.then_some(PLACE),
             variant: u64::from(full),
             unsubscribe: full.then_some("https://example.com/u/token"),
+            slots: Some("https://example.com/s/token"),
         };
         match plan.channel {
             Channel::Email => self.render_mail(&input).map(drop),

@@ -1,5 +1,6 @@
 //! The words of texts that conditions do not have.
 
+use expression::{SLOT, SLOTS};
 use languages::{MessageValue, ReaderLanguage};
 use minijinja::{Environment, Error, ErrorKind, State, Value, filters};
 
@@ -18,6 +19,7 @@ pub const ADDRESS: &str = "_address";
 pub fn install_filters(env: &mut Environment<'_>) {
     expression::install_words(env);
     install_say(env);
+    env.add_function(SLOT, find_slot);
     env.add_filter("day", |at: &Value| {
         at.downcast_object_ref::<WallMoment>().map(WallMoment::day_text).unwrap_or_default()
     });
@@ -34,6 +36,13 @@ pub fn install_filters(env: &mut Environment<'_>) {
     env.add_filter("batch", batch_list);
     env.add_filter("urlencode", filters::urlencode);
     env.add_filter(ADDRESS, |address: &Value| web_address(&address.to_string()));
+}
+
+/// What stands at a place of the mail. A place was checked where its number is written; one that is counted may not be there.
+fn find_slot(state: &State<'_, '_>, place: usize) -> Value {
+    let slots = state.lookup(SLOTS);
+    let slot = slots.and_then(|slots| slots.get_item_by_index(place.checked_sub(1)?).ok());
+    slot.unwrap_or(Value::UNDEFINED)
 }
 
 /// One of two words. A language may have more plurals than these; messages of its own say all of them.

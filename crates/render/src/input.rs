@@ -33,6 +33,8 @@ pub struct MailInput<'a> {
     pub variant: u64,
     /// The link by which the reader asks for no more mail.
     pub unsubscribe: Option<&'a str>,
+    /// The address of its slots; a place stands behind it.
+    pub slots: Option<&'a str>,
 }
 
 /// A part of a mail.

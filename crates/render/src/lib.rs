@@ -5,7 +5,7 @@
 //! A [`MessageRenderer`] compiles the layouts and texts of a catalogue once and then makes a [`RenderedMail`] from a
 //! [`MailInput`], again and again; the same input gives the same bytes: [`renderer`] compiles, [`messages`] makes. [`layout`] is how MJML and template
 //! tags become one HTML template; [`roots`] is what texts see, made of [`values`] that [`text_cleaning`] rid of
-//! whatever upstream could have put into them, in [`groups`] under one head, and with the [`links`] of a mail's foot; [`filters`] are the words of texts, [`messages_said`] the function that says a message in the reader's language, [`titles`] what stands above; [`reason_words`] says why the
+//! whatever upstream could have put into them, in [`groups`] under one head, and with the [`links`] of a mail's foot and its [`slots`]; [`filters`] are the words of texts, [`messages_said`] the function that says a message in the reader's language, [`titles`] what stands above; [`reason_words`] says why the
 //! reader gets something; [`check`] renders everything with example
 //! data, for `tidings check`, and [`trial`] makes the messages that a reader would get and judges them, with what [`marks`]
 //! say of their values.
@@ -26,6 +26,7 @@ mod messages_said;
 mod reason_words;
 mod renderer;
 mod roots;
+mod slots;
 mod text_cleaning;
 mod titles;
 mod trial;
@@ -39,4 +40,5 @@ pub use input::{
 };
 pub use links::{find_mail_scope, less_query};
 pub use renderer::{MessageRenderer, is_title_template};
+pub use slots::PAGE as SLOT_PAGE;
 pub use trial::{FormSheet, MailForm, ToldExample, TrialFinding, TrialRun, TrialSort, told_example};

@@ -173,7 +173,8 @@ impl MessageRenderer {
         let titles = titles.map(|section| &section.title);
         let mails = catalogue.mails.values().map(|mail| &mail.title);
         let categories = catalogue.categories.values().map(|category| &category.title);
-        let titles: BTreeSet<&String> = titles.chain(mails).chain(categories).collect();
+        let slots = catalogue.slots.values().map(|list| &list.alt);
+        let titles: BTreeSet<&String> = titles.chain(mails).chain(categories).chain(slots).collect();
         for title in titles.into_iter().filter(|title| is_title_template(title)) {
             renderer.add(TextPart::Title(title), title, &mut problems);
         }

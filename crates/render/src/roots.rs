@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use catalogue::Catalogue;
-use expression::{DIRECTION, LANGUAGE, OTHER, VARIANT};
+use expression::{DIRECTION, LANGUAGE, OTHER, SLOTS, VARIANT};
 use languages::ReaderLanguage;
 use minijinja::Value as Scripted;
 use model::{EntryReason, FieldType, Kind, SubjectRef};
@@ -114,6 +114,7 @@ impl MessageRenderer {
             ("sections", Scripted::from(sections)),
             ("lead", leads.unwrap_or(Scripted::UNDEFINED)),
             ("postal", postal.unwrap_or(Scripted::UNDEFINED)),
+            (SLOTS, self.slot_values(input, &language)),
             ("unsubscribe", doors.unsubscribe_link()),
             ("settings", doors.settings_link()),
             ("rest", if more > 0 { doors.rest_link() } else { Scripted::UNDEFINED }),

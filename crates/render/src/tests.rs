@@ -138,6 +138,7 @@ fn render_moon(renderer: &MessageRenderer, input: &MoonMailInput<'_>) -> Result<
         persons: &BTreeMap::new(),
         place: None,
         unsubscribe: None,
+        slots: None,
     })
 }
 

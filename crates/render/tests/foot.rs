@@ -123,6 +123,7 @@ fn render_with<T>(
         place: None,
         variant: 0,
         unsubscribe: link,
+        slots: None,
     };
     make(&renderer, &input)
 }

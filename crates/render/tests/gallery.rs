@@ -167,6 +167,7 @@ fn mail_of(catalogue: &Catalogue, plan: &str, lines: &[GalleryLine], more: usize
         persons: &BTreeMap::new(),
         place: Some(READER),
         unsubscribe: Some(LINK),
+        slots: None,
     });
     mail.unwrap_or_else(|error| panic!("{error}"))
 }

@@ -113,6 +113,7 @@ fn render_with<T>(
             place: Some(GeoPoint { lat: 52.5, lon: 13.4 }),
             variant: 0,
             unsubscribe: None,
+            slots: None,
         },
     )
 }

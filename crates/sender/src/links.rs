@@ -9,6 +9,7 @@ use html_escape::decode_html_entities;
 use lol_html::{RewriteStrSettings, element, html_content::ContentType, rewrite_str};
 use model::{Day, EntryKey, ready::Ready};
 use wire::{
+    mail_slots::{self, MailSlots},
     mark_right::{self, MarkRight},
     token::{self, LinkSecret, LinkToken},
     visit::{self, LinkVisit, LinkVisitAction},
@@ -56,6 +57,18 @@ impl MailLinks {
         let (tenant, person) = (tenant.clone(), person.clone());
         let right = MarkRight { tenant, person, channel: *channel, ready: ready.teller(), first, more };
         Some(format!("{}/{READ}/{}", self.public_url, mark_right::sign_mark(&right, &self.secret)))
+    }
+
+    /// The address of the slots of a mail, at which a list stands. Each slot's own is behind it.
+    pub fn slots(&self, ready: &Ready, list: &str) -> Option<String> {
+        let Ready { tenant, id, .. } = ready;
+        let slots = MailSlots { tenant: tenant.clone(), ready: *id, list: list.to_owned() };
+        Some(format!(
+            "{}/{}/{}",
+            self.public_url,
+            mail_slots::PATH,
+            mail_slots::sign_slots(&slots, &self.secret)?
+        ))
     }
 
     /// A mail whose links lead by the house, and with a picture that says that it was opened, as far as the plan wants

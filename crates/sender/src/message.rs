@@ -98,6 +98,8 @@ impl MessageMaker<'_> {
         let said = group_items((plan, self.catalogue), &checked.told, facts);
         let nothing = VersionedState::default();
         let link = self.links.map(|links| links.unsubscribe(ready));
+        let slots = self.catalogue.mails.get(&ready.plan).and_then(|mail| mail.slots.as_deref());
+        let slots = slots.zip(self.links).and_then(|(list, links)| links.slots(ready, list));
         let input = MailInput {
             plan: &ready.plan,
             name: facts.profile.text(profile::NAME),
@@ -111,6 +113,7 @@ impl MessageMaker<'_> {
             place: facts.profile.place(profile::PLACE),
             variant: wording_variant(ready),
             unsubscribe: link.as_deref(),
+            slots: slots.as_deref(),
         };
         make(&input).with_context(|| format!("plan {}", ready.plan))
     }

@@ -6,7 +6,7 @@
 //! remembered of them, [`ready`] what is due, [`quarantine`] what could not be used, [`erasure`] how far it is to
 //! forget somebody. Each has `encode` and
 //! `decode`. [`archive`] is no record of a topic but a file of rows, [`token`] what the link of a mail carries, [`mark_right`] that of a push,
-//! and [`return_path`] what its return path does. [`returns`] is what came back, for readers outside.
+//! [`mail_slots`] the addresses of its slots, and [`return_path`] what its return path does. [`returns`] is what came back, for readers outside.
 //!
 //! A record is Avro in single-object encoding: two fixed bytes, the fingerprint of the schema it was
 //! written with, the datum. The schemas lie in `schemas/` and are built in. With a registry records travel in
@@ -63,6 +63,7 @@ pub mod ready;
 pub mod replay;
 pub mod returns;
 
+pub mod mail_slots;
 pub mod mark_right;
 pub mod return_path;
 pub mod token;

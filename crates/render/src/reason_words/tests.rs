@@ -102,6 +102,7 @@ impl ReasonMailCase<'_> {
             persons: &BTreeMap::from(persons),
             place: self.reader,
             unsubscribe: self.unsubscribe,
+            slots: None,
         });
         let mail = mail.unwrap_or_else(|error| panic!("{error}"));
         // As one line, however it was wrapped.

@@ -233,6 +233,7 @@ impl MessageInput {
             place: self.named.then_some(PLACE),
             variant: 1,
             unsubscribe: Some(LINK),
+            slots: Some(LINK),
         };
         match plan.channel {
             Channel::Email => {
