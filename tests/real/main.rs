@@ -24,6 +24,7 @@ mod nonsense;
 mod outbox_mails;
 mod process;
 mod restore;
+mod slots;
 mod upstream;
 mod windows;
 

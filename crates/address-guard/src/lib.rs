@@ -3,9 +3,13 @@
 //! Only https, and only addresses that all the world can reach. What a name leads to is looked up once, and the
 //! connection goes to what was looked at, for a second answer could be another one.
 
+pub mod hosts;
+
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use url::{Host, Url};
+
+pub use hosts::leads_to_host;
 
 /// Bytes of an address, at most.
 const BYTES_MAX: usize = 2_048;

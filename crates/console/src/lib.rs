@@ -175,6 +175,15 @@ fn person_router(app: &Arc<HttpApp>) -> ApiRouter {
     feed::api_router(feed).merge(preferences::routes(app))
 }
 
+/// The slots of mails, where the room is that fills them. They stand outside of the guard: mails are opened anywhere, and each address
+/// is signed.
+fn slots_router(app: &HttpApp) -> Router {
+    match app.house.runs_room(RoomName::Slots) {
+        true => slots::router(app.house.slots().clone()).layer(from_fn(describe_errors)),
+        false => Router::new(),
+    }
+}
+
 /// All paths.
 pub fn router(app: Arc<HttpApp>) -> Router {
     let pages = Router::new()
@@ -217,10 +226,11 @@ pub fn router(app: Arc<HttpApp>) -> Router {
         // After the guard, and so outside of it.
         .merge(unsubscribe::routes(&app).with_state(app.clone()))
         .merge(push_mark::routes(&app).with_state(app.clone()))
+        .merge(slots_router(&app))
         .merge(visit::routes(&app).with_state(app))
 }
 
-/// The paths of a process without the way in: health and metrics, and those of feeds if it has that room.
+/// The paths of a process without the way in: health and metrics, and those of feeds and slots if it has these rooms.
 pub fn machine_router(app: Arc<HttpApp>) -> Router {
     begin_description();
     let described = ApiRouter::new()
@@ -233,7 +243,8 @@ pub fn machine_router(app: Arc<HttpApp>) -> Router {
         .with_state(app.clone())
         .merge(description::publish(described))
         .layer(from_fn(describe_errors))
-        .layer(from_fn_with_state(app, guard_request))
+        .layer(from_fn_with_state(app.clone(), guard_request))
+        .merge(slots_router(&app))
 }
 
 /// Around everything: who may ask, and what a browser may do with the answer.

@@ -19,6 +19,7 @@ use web::{HttpProblem, guard::MAIL_POLICY};
 use super::{AppState, HttpApp, overview::summary_values, page::PageQuery};
 
 mod pictures;
+mod slots;
 
 /// Mails that the list shows, newest first.
 const MAILS_LISTED: usize = 100;
@@ -109,6 +110,7 @@ async fn html(
     let Some(OutboxMail { html, .. }) = app.read_mail(&id).await? else {
         return Ok(no_such_mail(&app));
     };
+    let html = slots::fill_slots(&html, app.house.slots()).await;
     Ok(frame_html(&html, &app.catalogue.file).await)
 }
 

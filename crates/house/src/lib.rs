@@ -313,6 +313,11 @@ impl RunningHouse {
         &self.doors.feed
     }
 
+    /// What the HTTP way of slots works with.
+    pub fn slots(&self) -> &slots::Deps {
+        &self.doors.slots
+    }
+
     /// Ends what would else go on for as long as its clients like: the streams of feeds.
     pub fn end_streams(&self) {
         self.doors.feed.board.end_streams();

@@ -244,6 +244,7 @@ pub fn declare_room(metrics: &Metrics, room: RoomName) -> anyhow::Result<()> {
         RoomName::Digest => digest::metrics::DigestMetrics::declare(metrics).map(drop),
         RoomName::Sender => sender::metrics::SenderMetrics::declare(metrics).map(drop),
         RoomName::Feed => feed::metrics::FeedMetrics::declare(metrics).map(drop),
+        RoomName::Slots => slots::metrics::SlotMetrics::declare(metrics).map(drop),
         RoomName::Keeper => KeeperMetrics::declare(metrics).map(drop),
     }
 }

@@ -37,14 +37,16 @@ pub enum RoomName {
     Sender,
     /// Shows people their entries, by HTTP below /v1/people
     Feed,
+    /// Decides what the slots of a mail show when it is opened, by HTTP below /s
+    Slots,
     /// Drops expired days and erases people; one process is enough
     Keeper,
 }
 
 impl RoomName {
     /// In the order of the way.
-    pub const ALL: [Self; 6] =
-        [Self::Ingest, Self::Fanout, Self::Digest, Self::Sender, Self::Feed, Self::Keeper];
+    pub const ALL: [Self; 7] =
+        [Self::Ingest, Self::Fanout, Self::Digest, Self::Sender, Self::Feed, Self::Slots, Self::Keeper];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -53,6 +55,7 @@ impl RoomName {
             Self::Digest => "digest",
             Self::Sender => "sender",
             Self::Feed => "feed",
+            Self::Slots => "slots",
             Self::Keeper => "keeper",
         }
     }
@@ -144,6 +147,7 @@ pub struct HouseDeps {
 pub struct HouseDoors {
     pub intake: ingest::Deps,
     pub feed: feed::Deps,
+    pub slots: slots::Deps,
 }
 
 /// A room that has not been opened yet.
@@ -188,6 +192,7 @@ impl HouseDeps {
     pub fn build_rooms(&self, config: Config) -> anyhow::Result<(HouseDoors, Vec<UnopenedRoom>)> {
         let intake = self.ingest_deps(config.secret.clone(), config.places.clone())?;
         let feed = self.feed_deps()?;
+        let slots = self.slots_deps(config.secret.clone())?;
         let mut rooms = Vec::new();
         for room in config.rooms {
             let run: BoxFuture<'static, anyhow::Result<()>> = match room {
@@ -202,6 +207,7 @@ impl HouseDeps {
                     let ports = feed::Deps { room: self.room.clone(), ..feed.clone() };
                     Box::pin(feed::run(ports, config.feed.clone()))
                 }
+                RoomName::Slots => Box::pin(slots::run(slots.clone())),
                 RoomName::Keeper => {
                     let (keeper, eraser) = (keeper::run(self.keeper_deps()?), work::run(self.eraser_deps()));
                     Box::pin(async { tokio::try_join!(keeper, eraser).map(|_| ()) })
@@ -209,7 +215,7 @@ impl HouseDeps {
             };
             rooms.push(UnopenedRoom { name: room.name(), run });
         }
-        Ok((HouseDoors { intake, feed }, rooms))
+        Ok((HouseDoors { intake, feed, slots }, rooms))
     }
 
     /// With the log itself: what comes in over HTTP joins no group of which somebody could watch whether it has.
@@ -224,6 +230,11 @@ impl HouseDeps {
         let metrics = feed::metrics::FeedMetrics::declare(&self.metrics)?;
         let room = room::Deps { topics: self.engines.topics.clone(), ..self.room.clone() };
         Ok(feed::Deps { room, renderer: self.renderer.clone(), board: Arc::default(), metrics })
+    }
+
+    fn slots_deps(&self, secret: LinkSecret) -> anyhow::Result<slots::Deps> {
+        let metrics = slots::metrics::SlotMetrics::declare(&self.metrics)?;
+        Ok(slots::Deps { room: self.room.clone(), secret, board: Arc::default(), metrics })
     }
 
     fn fanout_deps(&self) -> anyhow::Result<fanout::Deps> {

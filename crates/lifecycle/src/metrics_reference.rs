@@ -14,7 +14,7 @@ use crate::metrics::{AddressMetrics, PersonKeyMetrics, ReloadMetrics};
 type MetricDeclarer = fn(&Metrics) -> anyhow::Result<()>;
 
 /// Where a metric is told, and who declares it.
-const SECTIONS: [(&str, MetricDeclarer); 7] = [
+const SECTIONS: [(&str, MetricDeclarer); 8] = [
     ("Every process", |metrics| {
         house_metrics::declare_all(metrics)?;
         DiskMetrics::declare(metrics)?;
@@ -37,6 +37,7 @@ const SECTIONS: [(&str, MetricDeclarer); 7] = [
         house_metrics::declare_room(metrics, RoomName::Feed)?;
         PersonKeyMetrics::declare(metrics).map(drop)
     }),
+    ("`slots`", |metrics| house_metrics::declare_room(metrics, RoomName::Slots)),
     ("`keeper`", |metrics| {
         house_metrics::declare_room(metrics, RoomName::Keeper)?;
         UpkeepMetrics::declare(metrics)?;

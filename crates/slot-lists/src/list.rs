@@ -18,7 +18,6 @@ pub struct SlotThing {
     pub subject: SubjectRef,
     pub image: Arc<str>,
     pub link: Arc<str>,
-    pub alt: Arc<str>,
 }
 
 /// What the places of one mail show.
@@ -30,7 +29,7 @@ pub struct SlotList {
     /// Until then it lives; from a while after it another one may follow.
     pub until: UtcMillis,
     /// No thing twice. A place without one shows what the mail has for such places.
-    places: Vec<Option<SlotThing>>,
+    pub(crate) places: Vec<Option<SlotThing>>,
 }
 
 /// How long a list lives.

@@ -4,6 +4,7 @@
 use model::{SubjectRef, UtcMillis};
 
 use crate::{
+    codec::{decode_list, encode_list},
     list::{ListLife, ListStep, OPENING_MS, SKEW_MS, SlotList, SlotThing},
     selection::{SlotCandidate, SlotSource, choose_things},
 };
@@ -18,11 +19,11 @@ fn subject(number: usize) -> SubjectRef {
 
 fn thing(number: usize) -> SlotThing {
     let of = |what: &str| format!("{what} {number}").into();
-    SlotThing { subject: subject(number), image: of("image"), link: of("link"), alt: of("alt") }
+    SlotThing { subject: subject(number), image: of("image"), link: of("link") }
 }
 
 fn numbers(list: &SlotList) -> Vec<Option<String>> {
-    (1..=PLACES).map(|place| Some(list.at(place)?.alt.replace("alt ", ""))).collect()
+    (1..=PLACES).map(|place| Some(list.at(place)?.subject.id().to_owned())).collect()
 }
 
 #[test]
@@ -95,4 +96,29 @@ fn sources_have_their_shares_and_nothing_comes_twice() {
     check(&[source("1/a 2/a 3/b 4/a", 9)], &[], 4, "1 3 2 4");
     check(&[source("1/a 2/a 3/b", 9)], &[], 3, "1 3 2");
     check(&[source("1/a 2/a", 9)], &[], 2, "1 2");
+}
+
+#[test]
+fn a_list_is_read_as_it_was_written() {
+    let check = |list: &SlotList| {
+        let bytes = encode_list(list);
+        assert_eq!(decode_list(&bytes).as_ref(), Some(list));
+        for end in 0..bytes.len() {
+            assert_eq!(decode_list(&bytes[..end]), None, "{end}");
+        }
+        assert_eq!(decode_list(&[&bytes[..], &[0]].concat()), None);
+    };
+    let list = SlotList::first(vec![thing(1), thing(2)], PLACES, LIFE, UtcMillis(1_795_255_200_000));
+    check(&list);
+    check(&list.follow_with(Vec::new(), LIFE, UtcMillis(-5)));
+    check(&SlotList::first(Vec::new(), 0, LIFE, UtcMillis(0)));
+}
+
+#[test]
+fn a_list_of_today_is_read_for_ever() {
+    let list = SlotList::first(vec![thing(1)], 2, LIFE, UtcMillis(0));
+    let bytes =
+        [&[1, 0, 0][..], &[128, 186, 183, 3], &[2, 1, 6], b"item:1", &[7], b"image 1", &[6], b"link 1", &[0]];
+    assert_eq!(decode_list(&bytes.concat()), Some(list.clone()));
+    assert_eq!(encode_list(&list), bytes.concat());
 }

@@ -32,19 +32,20 @@ pub fn rooms_spec(config: &Config, asked: &cli::RunArgs) -> Result<SpecMaker<'st
     }))
 }
 
+/// The rooms that sign links, or answer those that were signed.
+const SIGNING: [RoomName; 3] = [RoomName::Ingest, RoomName::Sender, RoomName::Slots];
+
 /// The secret that signs links in one process and verifies them in another. It is never generated here: with a secret
 /// per process, the links of mails would be invalid.
 fn require_secret(config: &Config, rooms: &BTreeSet<RoomName>) -> Result<LinkSecret, CommandError> {
     match &config.secret {
         Some(secret) => Ok(secret.clone()),
-        None if rooms.contains(&RoomName::Ingest) || rooms.contains(&RoomName::Sender) => {
-            Err(CommandError::from_refusal(format!(
-                "ingest and sender need the same `secret`, which signs the links of mails: make one with \
+        None if SIGNING.iter().any(|room| rooms.contains(room)) => Err(CommandError::from_refusal(format!(
+            "ingest, sender and slots need the same `secret`, which signs the links of mails: make one with \
              `openssl rand -hex {SECRET_BYTES}` and give it to all processes with TIDINGS_SECRET, TIDINGS_SECRET_FILE or \
              `secret_file`; a house that ran with `tidings up` has its own in {}",
-                config.data_dir.join("secret").display()
-            )))
-        }
+            config.data_dir.join("secret").display()
+        ))),
         // Nobody signs anything here.
         None => Ok(LinkSecret::new([0; SECRET_BYTES])),
     }

@@ -27,7 +27,7 @@ pub fn parse_log_format(text: &str) -> Result<LogFormat, String> {
 }
 
 /// The crates whose names a filter may begin a directive with: ours, and the one whose log is ours too.
-const CRATES: [&str; 53] = [
+const CRATES: [&str; 56] = [
     "adapters",
     "address_guard",
     "bench",
@@ -68,10 +68,13 @@ const CRATES: [&str; 53] = [
     "shell",
     "sizing",
     "slot_lists",
+    "slots",
+    "source_rules",
     "source_text",
     "stage",
     "store",
     "store_cql",
+    "store_embedded",
     "tidings",
     "topic",
     "topic_kafka",

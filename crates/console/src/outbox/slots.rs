@@ -1,0 +1,50 @@
+//! The slots of a mail that a page of the house shows: what a reader would see there. To look at a mail is to open it.
+
+use std::collections::BTreeMap;
+
+use wire::mail_slots::PATH;
+
+const SOURCE: &str = " src=\"";
+
+/// A mail with the pictures that stand at its slots by now, each by its own address.
+pub async fn fill_slots(html: &str, deps: &::slots::Deps) -> String {
+    let mut pictures = BTreeMap::new();
+    for address in html.split(SOURCE).skip(1).filter_map(|rest| rest.split('"').next()) {
+        let Some((slots, place)) = split_address(address) else { continue };
+        if let Some(picture) = ::slots::find_picture(deps, slots, place).await {
+            pictures.insert(address, picture);
+        }
+    }
+    let mut filled = html.to_owned();
+    for (address, picture) in pictures {
+        let stands = |address: &str| format!("{SOURCE}{address}\"");
+        // It is an address on the web, so no quote is in it.
+        filled = filled.replace(&stands(address), &stands(&picture.replace('&', "&amp;")));
+    }
+    filled
+}
+
+/// The slots and the place of an address of ours.
+fn split_address(address: &str) -> Option<(&str, &str)> {
+    let (before, place) = address.rsplit_once('/')?;
+    let (before, slots) = before.rsplit_once('/')?;
+    (before.rsplit('/').next() == Some(PATH)).then_some((slots, place))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_of_a_slot_has_its_parts() {
+        let check = |address: &str, expected: Option<(&str, &str)>| {
+            assert_eq!(split_address(address), expected, "{address}");
+        };
+        check("https://mail.example.org/s/AQ/1", Some(("AQ", "1")));
+        check("http://127.0.0.1:7280/below/s/AQ/12", Some(("AQ", "12")));
+        check("https://mail.example.org/s/AQ/1/go", None);
+        check("https://mail.example.org/u/o/AQ", None);
+        check("https://mail.example.org/a.png", None);
+        check("", None);
+    }
+}
