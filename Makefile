@@ -4,6 +4,9 @@
 # Where rustup puts cargo, for shells that have not heard of it yet.
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 TARGET := $(or $(CARGO_TARGET_DIR),target)
+EXAMPLE ?= gallery
+# Each example has a house of its own.
+OWN_DATA := $(if $(filter-out gallery,$(EXAMPLE)),--data-dir .tidings-$(EXAMPLE))
 KILLS ?= 50
 EVENTS ?= 200000
 CATALOGUES ?= 1000000
@@ -17,17 +20,17 @@ help: ## lists these commands
 setup: ## installs what up and test need, where it may
 	@setup/prepare.sh test
 
-up: ## starts the gallery example with its demo; ENGINE=production on a real Kafka and Cassandra; ARGS='...'
+up: ## starts an example with its demo, EXAMPLE=gallery unless set; ENGINE=production on a real Kafka and Cassandra; ARGS='...'
 ifeq ($(ENGINE),production)
 	@setup/prepare.sh engines
 	cargo build --package tidings --package engines
 	@# Ctrl-C is for the house alone: the engines stay until it has stopped in good order.
 	@trap '' INT; exec $(TARGET)/debug/engines up -- $(TARGET)/debug/tidings up --engine production \
-	  --data-dir .tidings-production --catalogue examples/gallery --demo $(ARGS)
+	  --data-dir .tidings-production --catalogue examples/$(EXAMPLE) --demo $(ARGS)
 else
 	@setup/prepare.sh up
 	cargo build --package tidings
-	@exec $(TARGET)/debug/tidings up --catalogue examples/gallery --demo $(ARGS)
+	@exec $(TARGET)/debug/tidings up --catalogue examples/$(EXAMPLE) --demo $(OWN_DATA) $(ARGS)
 endif
 
 sink: ## takes any mail and shows it on a page; up sends there with TIDINGS_MAIL_WAYS=smtp+plain://127.0.0.1:2525

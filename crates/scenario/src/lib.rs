@@ -20,6 +20,7 @@ mod bounce_reports;
 mod mail_log;
 mod mail_server;
 mod networks;
+mod opened_mail;
 mod patient_topics;
 mod real_engines;
 mod running_scene;

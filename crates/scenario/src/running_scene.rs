@@ -5,19 +5,21 @@ use std::{collections::BTreeSet, sync::Arc};
 use adapters::engine_setup::OpenedEngines;
 use anyhow::ensure;
 use axum::Router;
+use catalogue::Catalogue;
 use courier::outbox::OutboxCourier;
 use house::{RunningHouse, StageView};
 use ingest::ReturnPaths;
-use model::Tenant;
+use model::{Person, SubjectRef, Tenant, UtcMillis, partition::PartitionCount};
 use secrecy::SecretString;
 use store::Store;
 use topic::{Topics, port::GroupStanding};
 use topic_kafka::KafkaTopics;
+use views::explain::{self, ExplainTarget};
 use web::{
     api_key::{ApiKeyList, TenantAccess},
     person_access::{PersonAccess, PersonDoor},
 };
-use wire::token::LinkSecret;
+use wire::{token::LinkSecret, topics};
 
 use super::bounce_reports;
 
@@ -64,6 +66,42 @@ impl RunningScene {
         Ok(said)
     }
 
+    /// Why somebody was told of a subject, or not, in steps.
+    pub async fn explain(
+        &self,
+        whose: (&Tenant, &Person),
+        subject: &SubjectRef,
+        (catalogue, now): (&Catalogue, UtcMillis),
+    ) -> anyhow::Result<Vec<String>> {
+        let asked = ExplainTarget::Subject(subject.clone());
+        let gathered =
+            explain::load_evidence((&*self.topics, &*self.store), whose, &asked, catalogue, now).await?;
+        let told = explain::explain_events(&gathered, whose, catalogue, now);
+        Ok(told.into_iter().flat_map(|one| one.steps.into_iter().map(|step| step.text)).collect())
+    }
+
+    /// How many windows a person has open, as the log says.
+    pub async fn count_windows(&self, tenant: &Tenant, person: &Person) -> anyhow::Result<usize> {
+        let log = &*self.topics;
+        let bounds = log.bounds(topics::WINDOWS).await?;
+        let number = PartitionCount::from_topic_count(bounds.len()).of_person(tenant, person);
+        let key = wire::key::person_key(tenant, person);
+        let (mut from, end) = bounds.get(number as usize).copied().unwrap_or_default();
+        let mut open = 0;
+        while from < end {
+            let records = log.read(topics::WINDOWS, number, from, 1_000).await?;
+            let Some(last) = records.last() else { break };
+            from = last.offset + 1;
+            for record in records.iter().filter(|record| record.key == key) {
+                open = match &record.value {
+                    Some(value) => wire::window::decode(value)?.2.windows.len(),
+                    None => 0,
+                };
+            }
+        }
+        Ok(open)
+    }
+
     /// Lets go of the directory, so that the next life can have it.
     pub async fn close(self) -> anyhow::Result<()> {
         let Self { house, intake, topics, store, engines, kafka, outbox } = self;
@@ -87,7 +125,7 @@ pub(super) fn open_doors(house: &RunningHouse, config: ingest::Config, tenants: 
         keys,
         disk_low: Arc::new(|| false),
     });
-    intake.merge(feed)
+    intake.merge(feed).merge(slots::router(house.slots().clone()))
 }
 
 /// A tenant's key is its name: nobody else can reach this house.

@@ -26,9 +26,10 @@ use model::{
     partition::PartitionCount,
 };
 use runtime::{Clock, retry};
-use sender::ReturnAddresses;
+use sender::{MailLinks, ReturnAddresses};
 use stage::{
     Scenario, StageWorld,
+    mail_visitor::MailVisitor,
     scenario::{MailServerState, RestartMode, ScenarioReturn},
     world::{StageAnswer, StageEntry, StageFeed, StageMail},
 };
@@ -38,7 +39,6 @@ use tower::ServiceExt as _;
 use upkeep::{archive, quarantine, replay};
 use views::{
     days::{self, PersonDays},
-    explain::{self, ExplainTarget},
     open_windows::{self, WindowActRefusal, WindowAction, WindowSelector},
     release::{self, ReleaseCursor, WindowRelease},
     suppressions,
@@ -52,6 +52,7 @@ use super::{
     mail_log::ScenarioMailLog,
     mail_server::{MailAcceptance, ScriptedMailServer},
     networks,
+    opened_mail::{self, OpenedMail},
     patient_topics::{PAUSES_MAX, PatientTopics},
     real_engines::ScenarioLot,
     running_scene::{RunningScene, encode_segment, open_doors, return_paths},
@@ -63,7 +64,6 @@ const ANSWER_BYTES_MAX: usize = 1 << 20;
 const POSTS_MAX: usize = 100;
 /// Records that may wait before intake asks to come later: no scenario writes so many.
 const LAG_MAX: u64 = 100_000;
-
 /// Few, so that a scenario goes on from a place too.
 const RELEASED_AT_ONCE: usize = 2;
 
@@ -71,7 +71,6 @@ const RELEASED_AT_ONCE: usize = 2;
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 /// How long a turn waits for one delivery.
 const PATIENCE: Duration = Duration::from_secs(60);
-
 /// How often a house of one story is opened anew because a cluster was away.
 const REOPENED_MAX: u32 = 5;
 
@@ -178,6 +177,10 @@ impl<'a> ScenarioScene<'a> {
         config.sender.returns =
             Some(ReturnAddresses::new(bounce_reports::DOMAIN, LinkSecret::new(bounce_reports::SECRET), None));
         config.ingest.returns = Some(return_paths());
+        if !self.catalogue.slots.is_empty() {
+            config.secret = opened_mail::secret();
+            config.sender.links = Some(MailLinks::new(opened_mail::ADDRESS, config.secret.clone()));
+        }
         config.places = self.places.clone();
         if let Some(lot) = &self.lot {
             config.partitions = lot.partitions;
@@ -252,6 +255,14 @@ impl<'a> ScenarioScene<'a> {
         anyhow::bail!("the house stays busy")
     }
 
+    /// The last mail that somebody got, to be opened.
+    async fn find_opened(&mut self, tenant: &Tenant, person: &Person) -> anyhow::Result<OpenedMail<'_>> {
+        let mails = self.mails().await?;
+        let tries = if matches!(self.ground, ScenarioGround::Even) { 1 } else { POSTS_MAX };
+        let (running, now) = (self.running_house()?, UtcMillis(self.clock.now()));
+        OpenedMail::find_last(&mails, (tenant, person), running, (now, tries))
+    }
+
     async fn read_days(&self, tenant: &Tenant, person: &Person) -> anyhow::Result<PersonDays> {
         let (store, now) = (&*self.running_house()?.store, UtcMillis(self.clock.now()));
         days::read_days(store, tenant, person, days::DAYS_MAX, now, Some(&self.catalogue)).await
@@ -295,6 +306,19 @@ impl StageWorld for ScenarioScene<'_> {
         let answer = self.ask(Method::GET, tenant, &path, "").await?;
         let categories = &self.catalogue.for_person(person).categories;
         StageFeed::parse(&answer, categories.keys().map(String::as_str))
+    }
+
+    async fn open_mail(
+        &mut self,
+        tenant: &Tenant,
+        person: &Person,
+        by: MailVisitor,
+    ) -> anyhow::Result<Vec<String>> {
+        self.find_opened(tenant, person).await?.open_calmly(by).await
+    }
+
+    async fn click_slot(&mut self, tenant: &Tenant, person: &Person, place: usize) -> anyhow::Result<String> {
+        self.find_opened(tenant, person).await?.click_calmly(place).await
     }
 
     async fn upstream(&mut self, bytes: &[u8]) -> anyhow::Result<()> {
@@ -400,24 +424,7 @@ impl StageWorld for ScenarioScene<'_> {
     }
 
     async fn windows(&mut self, tenant: &Tenant, person: &Person) -> anyhow::Result<usize> {
-        let log = &*self.running_house()?.topics;
-        let bounds = log.bounds(topics::WINDOWS).await?;
-        let number = PartitionCount::from_topic_count(bounds.len()).of_person(tenant, person);
-        let key = wire::key::person_key(tenant, person);
-        let (mut from, end) = bounds.get(number as usize).copied().unwrap_or_default();
-        let mut open = 0;
-        while from < end {
-            let records = log.read(topics::WINDOWS, number, from, 1_000).await?;
-            let Some(last) = records.last() else { break };
-            from = last.offset + 1;
-            for record in records.iter().filter(|record| record.key == key) {
-                open = match &record.value {
-                    Some(value) => wire::window::decode(value)?.2.windows.len(),
-                    None => 0,
-                };
-            }
-        }
-        Ok(open)
+        self.running_house()?.count_windows(tenant, person).await
     }
 
     async fn release(
@@ -473,13 +480,8 @@ impl StageWorld for ScenarioScene<'_> {
         person: &Person,
         subject: &SubjectRef,
     ) -> anyhow::Result<Vec<String>> {
-        let RunningScene { topics, store, .. } = self.running_house()?;
-        let (whose, now) = ((tenant, person), UtcMillis(self.clock.now()));
-        let asked = ExplainTarget::Subject(subject.clone());
-        let gathered =
-            explain::load_evidence((&**topics, &**store), whose, &asked, &self.catalogue, now).await?;
-        let told = explain::explain_events(&gathered, whose, &self.catalogue, now);
-        Ok(told.into_iter().flat_map(|one| one.steps.into_iter().map(|step| step.text)).collect())
+        let now = UtcMillis(self.clock.now());
+        self.running_house()?.explain((tenant, person), subject, (&self.catalogue, now)).await
     }
 
     async fn replay(&mut self, topic: &str, from: UtcMillis, tells_missing: bool) -> anyhow::Result<()> {

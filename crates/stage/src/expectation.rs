@@ -82,6 +82,18 @@ pub(crate) async fn check_expectation(
             let found = world.feed(tenant, person, FEED_PAGE_MAX).await?;
             fail_if_different(&compare_counts(find_counts(&found, category.as_deref())?, new, unread))
         }
+        ScenarioExpectation::Slots { person, by, things } => {
+            let found = world.open_mail(tenant, person, *by).await?;
+            let mut comparison = ExpectationTable::default();
+            comparison.compare_lists("slot", things, &found);
+            fail_if_different(&comparison)
+        }
+        ScenarioExpectation::Click { person, place, leads } => {
+            let found = world.click_slot(tenant, person, *place).await?;
+            let mut comparison = ExpectationTable::default();
+            comparison.compare_texts("leads to", leads, &found);
+            fail_if_different(&comparison)
+        }
     }
 }
 

@@ -6,12 +6,14 @@ use crate::{
     args::LineArgs,
     channel_word::channel_word,
     fate_word::check_fates,
+    mail_visitor::MailVisitor,
     scenario::{ExpectedMail, ScenarioExpectation},
     token::LineError,
     world::FEED_PAGE_MAX,
 };
 
-const EXPECTED: [&str; 8] = ["nothing", "fate", "why", "rejected", "quarantine", "open", "feed", "count"];
+const EXPECTED: [&str; 10] =
+    ["nothing", "fate", "why", "rejected", "quarantine", "open", "feed", "count", "slots", "click"];
 
 pub(crate) fn read_expectation(args: &mut LineArgs) -> Result<ScenarioExpectation, LineError> {
     let one = |texts: Vec<String>| texts.join("\n");
@@ -51,7 +53,13 @@ pub(crate) fn read_expectation(args: &mut LineArgs) -> Result<ScenarioExpectatio
             ScenarioExpectation::Open { person: args.person()?, windows: args.number("a number of windows")? }
         }
         "feed" => read_feed(args)?,
-        _ => read_count(args)?,
+        "count" => read_count(args)?,
+        "slots" => read_slots(args)?,
+        _ => ScenarioExpectation::Click {
+            person: args.person()?,
+            place: args.number("a place")?,
+            leads: args.text("a subject, or `-`")?,
+        },
     };
     args.check_end()?;
     Ok(expected)
@@ -71,6 +79,22 @@ fn read_feed(args: &mut LineArgs) -> Result<ScenarioExpectation, LineError> {
         args.one_of("`more`", &["more"])?;
     }
     Ok(ScenarioExpectation::Feed { person, first, bundles, has_more })
+}
+
+/// What stands at each slot, in order; `-` is what stands there instead of a thing.
+fn read_slots(args: &mut LineArgs) -> Result<ScenarioExpectation, LineError> {
+    let person = args.person()?;
+    let mut by = MailVisitor::Reader;
+    if args.peek() == Some("by") {
+        args.one_of("`by`", &["by"])?;
+        let word = args.one_of("who opens it", &MailVisitor::ALL.map(MailVisitor::word))?;
+        by = MailVisitor::ALL.into_iter().find(|visitor| visitor.word() == word).unwrap_or(by);
+    }
+    let mut things = vec![args.text("a subject, or `-`")?];
+    while args.check_end().is_err() {
+        things.push(args.text("a subject, or `-`")?);
+    }
+    Ok(ScenarioExpectation::Slots { person, by, things })
 }
 
 /// A word that stands where bundles would, in quotes.

@@ -51,6 +51,7 @@
 //!         | "open" P NUMBER
 //!         | "feed" P ["first" NUMBER] ("…"… | "none") ["more"]
 //!         | "count" P ["category" NAME] "new" NUMBER "unread" NUMBER
+//!         | "slots" P ["by" ("reader" | "proxy" | "robot")] (SUBJECT | "-")… | "click" P NUMBER (SUBJECT | "-")
 //! field   = name=value
 //! value   = yes | no | 7 | 52.52,13.40 | (fri 18:00) | [a b] | "text" | text | nothing at all, a removal
 //! ```
@@ -75,6 +76,7 @@ mod channel_word;
 mod token;
 mod value;
 
+pub mod mail_visitor;
 pub mod scenario;
 
 mod args;

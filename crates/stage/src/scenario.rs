@@ -5,7 +5,7 @@ use ipnetwork::IpNetwork;
 use model::{Channel, Day, GeoPoint, Kind, Person, PlanName, SubjectRef, Tenant, UtcMillis};
 use serde_json::{Map, Value};
 
-use crate::calendar::ScenarioCalendar;
+use crate::{calendar::ScenarioCalendar, mail_visitor::MailVisitor};
 
 /// A whole file.
 #[derive(Clone, Debug)]
@@ -334,6 +334,18 @@ pub enum ScenarioExpectation {
         new: String,
         unread: String,
     },
+    /// A person's last mail is opened, and this stands at its slots.
+    Slots {
+        person: Person,
+        by: MailVisitor,
+        things: Vec<String>,
+    },
+    /// The person clicks on a slot of their last mail, and comes to this.
+    Click {
+        person: Person,
+        place: usize,
+        leads: String,
+    },
 }
 
 /// What somebody read or cleared.
@@ -391,7 +403,9 @@ impl ScenarioLine {
                 | ScenarioExpectation::Why { person, .. }
                 | ScenarioExpectation::Open { person, .. }
                 | ScenarioExpectation::Feed { person, .. }
-                | ScenarioExpectation::Count { person, .. },
+                | ScenarioExpectation::Count { person, .. }
+                | ScenarioExpectation::Slots { person, .. }
+                | ScenarioExpectation::Click { person, .. },
             ) => vec![person],
             ScenarioStep::Expect(ScenarioExpectation::Mail(mail)) => vec![&mail.person],
             ScenarioStep::Do(ScenarioAct::Event(event)) => {

@@ -13,6 +13,7 @@ use runtime::Clock;
 use serde_json::{Value, json};
 
 use crate::{
+    mail_visitor::MailVisitor,
     parse, parse_with,
     report::ScenarioNote,
     request, revocation, run,
@@ -456,6 +457,19 @@ impl StageWorld for ToyWorld {
 
     async fn lagging_stages(&mut self) -> anyhow::Result<Vec<String>> {
         Ok(vec!["the toy, 1 record".to_owned()])
+    }
+
+    async fn open_mail(
+        &mut self,
+        _: &Tenant,
+        person: &Person,
+        by: MailVisitor,
+    ) -> anyhow::Result<Vec<String>> {
+        Ok(vec![format!("{person}:{}", by.word()), "-".to_owned()])
+    }
+
+    async fn click_slot(&mut self, _: &Tenant, person: &Person, place: usize) -> anyhow::Result<String> {
+        Ok(format!("{person}:{place}"))
     }
 
     async fn post(&mut self, _: &Tenant, path: &str, body: &str) -> anyhow::Result<StageAnswer> {

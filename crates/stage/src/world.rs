@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use crate::{
     channel_word::channel_word,
+    mail_visitor::MailVisitor,
     scenario::{ExpectedMail, MailServerState, RestartMode, ScenarioReturn},
 };
 
@@ -73,6 +74,17 @@ pub trait StageWorld: Send {
 
     /// The first page of a person's feed, as a bell shows it, with so many bundles at most.
     async fn feed(&mut self, tenant: &Tenant, person: &Person, most: usize) -> anyhow::Result<StageFeed>;
+
+    /// Opens the last mail that a person got: what stands at each of its slots, in order.
+    async fn open_mail(
+        &mut self,
+        tenant: &Tenant,
+        person: &Person,
+        by: MailVisitor,
+    ) -> anyhow::Result<Vec<String>>;
+
+    /// Where a slot of that mail leads, counted from 1.
+    async fn click_slot(&mut self, tenant: &Tenant, person: &Person, place: usize) -> anyhow::Result<String>;
 
     /// Tells what waits under a plan now: one person's, or everybody's.
     async fn release(
