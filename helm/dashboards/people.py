@@ -102,4 +102,15 @@ def board():
     made.lines(
         "Live events", "Events sent to them, a second.", "ops",
         [("sum(rate(tidings_feed_live_events_total{@}[$__rate_interval]))", "events")], "feed.md#live", 12)
+
+    made.row("Slots")
+    made.lines(
+        "Time to a slot", "How long 99 of 100 requests for a slot took, by what was asked for: its picture, or its page.", "s",
+        quantiles("tidings_slots_request_seconds", "asked", "{{asked}}", (0.99,)), "runbooks/TidingsSlotsSlow.md")
+    made.lines(
+        "Shown at slots", "Requests for slots a second, by who asked (a reader, a proxy or a robot) and what they were led to (a thing, or the banner).", "reqps",
+        [(rate("tidings_slots_request_seconds_count", "visitor, shown"), "{{visitor}} {{shown}}")], "runbooks/TidingsSlotsShowBanners.md", stacked=True)
+    made.lines(
+        "Lists of slots", "How lists that were not in memory were had, a second: first, followed, kept, theirs (another process was first); or why a banner was shown: crowded, failed, late.", "ops",
+        [(rate("tidings_slots_lists_total", "how"), "{{how}}")], "slots.md#how-a-list-lives", stacked=True)
     return made

@@ -302,7 +302,7 @@ class Life:
     def drain(self):
         with Watch(self.cluster) as watch:
             self.cluster.kubectl("drain", "n1", "--ignore-daemonsets", "--delete-emptydir-data", "--timeout=120s")
-        self.expect("no room lost both Pods", all(watch.fewest[room] >= 1 for room in ("ingest", "fanout", "digest", "sender", "feed")))
+        self.expect("no room lost both Pods", all(watch.fewest[room] >= 1 for room in ("ingest", "fanout", "digest", "sender", "feed", "slots")))
         wait_for("all Pods again", lambda: sum(is_ready for pods in rooms(self.cluster).values() for _, is_ready in pods) == count_pods(CHART))
         self.expect("nothing is left on it", all(node != "n1" for pods in rooms(self.cluster).values() for node, _ in pods))
         self.cluster.kubectl("uncordon", "n1")

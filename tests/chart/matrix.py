@@ -23,7 +23,7 @@ import yaml
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CHART = ROOT / "helm/tidings"
 KUBERNETES = "1.36.3"
-ROOMS = ["ingest", "fanout", "digest", "sender", "feed", "keeper"]
+ROOMS = ["ingest", "fanout", "digest", "sender", "feed", "slots", "keeper"]
 LABELS = [f"app.kubernetes.io/{name}" for name in ("name", "instance", "version", "component", "part-of", "managed-by")] + ["helm.sh/chart"]
 # Keys of KEDA's Kafka trigger: a definition of KEDA takes any.
 TRIGGER = {

@@ -67,7 +67,7 @@ DURATION = text(pattern="^([0-9]+(ms|s|m|h|d))+$")
 PORT = number(1, 65535)
 PORTS = listed(PORT)
 PATHS = listed(text(pattern="^/"), minItems=1)
-FEED_PATHS = listed(text(pattern="^/"))
+ROOM_PATHS = listed(text(pattern="^/"))
 # A duration of the Gateway API.
 TIMEOUT = text(pattern="^([0-9]{1,5}(h|m|s|ms)){1,4}$")
 AMOUNTS = {"type": "object", "additionalProperties": QUANTITY}
@@ -262,11 +262,11 @@ def values():
     # There is one keeper, and it is not scaled.
     keeper = {**every, "properties": {name: schema for name, schema in every["properties"].items()
                                       if name not in ("kind", "replicas", "autoscaling", "podDisruptionBudget", "topologySpread", "strategy")}}
-    # It shares no partitions, so it needs no name, and no lag says how busy it is.
+    # These two share no partitions, so they need no names, and no lag says how busy they are.
     scaling = every["properties"]["autoscaling"]["properties"]
     shown = ("kind", "minReplicas", "maxReplicas", "metrics", "behavior")
-    feed = {**every, "properties": {name: schema for name, schema in every["properties"].items() if name != "kind"}}
-    feed["properties"]["autoscaling"] = closed({name: scaling[name] for name in shown} | {"kind": {"enum": ["none", "hpa"]}})
+    shares_none = {**every, "properties": {name: schema for name, schema in every["properties"].items() if name != "kind"}}
+    shares_none["properties"]["autoscaling"] = closed({name: scaling[name] for name in shown} | {"kind": {"enum": ["none", "hpa"]}})
     monitor = closed({"enabled": FLAG, "labels": LABELS, "interval": text(pattern="^[0-9]+(ms|s|m|h)$"), "scrapeTimeout": text(pattern="^[0-9]+(ms|s|m|h)$")})
     not_both = lambda *paths: {"not": {"allOf": [{"properties": {path: {"properties": {"enabled": {"const": True}}, "required": ["enabled"]}}, "required": [path]} for path in paths]}}
     from_to = OBJECTS
@@ -287,19 +287,20 @@ def values():
             "imagePullSecrets": listed(closed({"name": GIVEN_NAME}, required=["name"])),
             "config": settings(), "secrets": secrets(), "catalogue": catalogue(),
             "roomDefaults": ref,
-            "rooms": closed({"ingest": ref, "fanout": ref, "digest": ref, "sender": ref, "feed": feed, "keeper": keeper}),
+            "rooms": closed({"ingest": ref, "fanout": ref, "digest": ref, "sender": ref, "feed": shares_none, "slots": shares_none, "keeper": keeper}),
             "migrate": closed({"mode": {"enum": ["hook", "job", "off"]}, "noWayBack": FLAG, "backoffLimit": number(), "activeDeadlineSeconds": number(60), "ttlSecondsAfterFinished": number(), "resources": RESOURCES}),
-            "command": closed({"args": listed(text(), examples=[["days", "ann"]]), "room": {"enum": ["ingest", "fanout", "digest", "sender", "feed", "keeper"]}}),
+            "command": closed({"args": listed(text(), examples=[["days", "ann"]]), "room": {"enum": ["ingest", "fanout", "digest", "sender", "feed", "slots", "keeper"]}}),
             "serviceAccount": closed({"create": FLAG, "name": NAME, "annotations": LABELS}),
             "podSecurityContext": closed({name: number(1) for name in ("runAsUser", "runAsGroup", "fsGroup")}),
             "service": closed({"type": {"enum": ["ClusterIP", "NodePort", "LoadBalancer"]}, "port": PORT, "annotations": LABELS}),
             "feedService": closed({"type": {"enum": ["ClusterIP", "NodePort", "LoadBalancer"]}, "port": PORT, "annotations": LABELS}),
+            "slotsService": closed({"type": {"enum": ["ClusterIP", "NodePort", "LoadBalancer"]}, "port": PORT, "annotations": LABELS}),
             "mailIntake": closed({"enabled": FLAG, "containerPort": number(1024, 65535), "service": closed({
                 "type": {"enum": ["ClusterIP", "NodePort", "LoadBalancer"]}, "port": PORT, "annotations": LABELS,
                 "externalTrafficPolicy": {"enum": ["Local", "Cluster"]}, "loadBalancerSourceRanges": STRINGS,
             })}),
-            "ingress": closed({"enabled": FLAG, "className": text(), "annotations": LABELS, "host": text(), "paths": PATHS, "feedPaths": FEED_PATHS, "tlsSecret": NAME}),
-            "gateway": closed({"enabled": FLAG, "parentRefs": OBJECTS, "hostnames": STRINGS, "paths": PATHS, "feedPaths": FEED_PATHS, "feedTimeouts": closed({"request": TIMEOUT, "backendRequest": TIMEOUT}, examples=[{"request": "0s"}]), "annotations": LABELS}, **{
+            "ingress": closed({"enabled": FLAG, "className": text(), "annotations": LABELS, "host": text(), "paths": PATHS, "feedPaths": ROOM_PATHS, "slotsPaths": ROOM_PATHS, "tlsSecret": NAME}),
+            "gateway": closed({"enabled": FLAG, "parentRefs": OBJECTS, "hostnames": STRINGS, "paths": PATHS, "feedPaths": ROOM_PATHS, "feedTimeouts": closed({"request": TIMEOUT, "backendRequest": TIMEOUT}, examples=[{"request": "0s"}]), "slotsPaths": ROOM_PATHS, "annotations": LABELS}, **{
                 "if": {"properties": {"enabled": {"const": True}}, "required": ["enabled"]},
                 "then": {"properties": {"parentRefs": {"minItems": 1}}, "required": ["parentRefs"]},
             }),

@@ -25,7 +25,7 @@ import yaml
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-ROOMS = ("sender", "digest", "fanout", "feed", "keeper", "ingest")
+ROOMS = ("sender", "digest", "fanout", "feed", "slots", "keeper", "ingest")
 PREFIX = f"watch{os.getpid()}."
 PATIENCE = 300
 

@@ -13,6 +13,7 @@ PROGRAMS is the folder with `tidings` and `engines`. It starts engines, unless `
 import contextlib
 import email
 import email.policy
+import http.client
 import json
 import os
 import pathlib
@@ -34,6 +35,8 @@ from house import PREFIX, ROOMS, Hook, House, fetch, wait_for
 # A house that is awake enough for these alerts, and as quick as a test wants them.
 THRESHOLDS = {"lagSeconds": "15", "lagFor": "2s", "ownerFor": "2s"}
 PERSONS = {name: f"{name}@example.org" for name in ("ann", "ben", "fay", "gus")}
+# What a mail program says of itself that a reader uses.
+READER = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
 # Whose servers turn mails away, refuse them, or break off, as tests/python/mail_server.py does. A server that breaks off is
 # left alone for a while, so they are written to now and then.
 MOODS = {"cem": "later@example.org", "dot": "never@example.org", "eve": "drop@example.org"}
@@ -44,7 +47,7 @@ class Load(threading.Thread):
 
     def __init__(self, house):
         super().__init__(daemon=True)
-        self.house, self.over, self.rounds, self.error = house, threading.Event(), 0, None
+        self.house, self.over, self.rounds, self.error, self.slots = house, threading.Event(), 0, None, []
 
     def run(self):
         while not self.over.wait(0.5):
@@ -64,10 +67,35 @@ class Load(threading.Thread):
         for name in PERSONS:
             feed_of(self.house, name, "feed?limit=5")
         feed_of(self.house, "ann", "marks", json.dumps({"mark": "seen", "all": True}).encode())
+        self.slots = self.slots or slots_of_a_mail(self.house)
+        for path in self.slots:
+            ask_slot(self.house, path)
 
 
 def feed_of(house, name, what, body=None):
     return fetch(f"http://127.0.0.1:{house.ports['feed']}/v1/people/{name}/{what}", body)
+
+
+def messages(house):
+    for path in sorted((house.folder / "mails").glob("*.eml")):
+        yield email.message_from_bytes(path.read_bytes(), policy=email.policy.default)
+
+
+def slots_of_a_mail(house):
+    """The paths of pictures and pages in the first mail that has any."""
+    for message in messages(house):
+        if found := re.findall(r"http://[^\"\s>/]+(/s/[^\"\s>]+)", message.get_body(("html",)).get_content()):
+            return found
+    return []
+
+
+def ask_slot(house, path):
+    """Asks as a reader's program does, which would go on to where it is led."""
+    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", house.ports["slots"], timeout=20)) as connection:
+        connection.request("GET", path, headers={"user-agent": READER})
+        answer = connection.getresponse()
+        if answer.status != 302:
+            raise urllib.error.HTTPError(path, answer.status, answer.reason, answer.headers, None)
 
 
 def wait_for_news(house):
@@ -86,6 +114,8 @@ def people(house):
     facts += [{"type": "tidings.follow", "person": name, "target": "author:1"} for name in PERSONS]
     house.post("/v1/facts", facts)
     house.post("/v1/changes", [{"type": "author.named", "subject": "author:1", "name": "Mira"}])
+    things = [{"type": "thing.made", "subject": f"thing:{at}", "picture": f"https://watched.example/{at}.png", "page": f"https://watched.example/{at}"} for at in (1, 2)]
+    house.post("/v1/changes", [*things, {"type": "picks.made", "subject": "picks:all", "things": ["thing:1", "thing:2"]}])
 
 
 def trouble(house):
@@ -119,8 +149,7 @@ def what_comes_back(house):
         told = fetch(f"http://127.0.0.1:{house.ports['ingest']}/v1/returns/postmark", json.dumps(report).encode())
         print(f"{kind['RecordType']} of {address}: {told}")
     opened = None
-    for path in (house.folder / "mails").glob("*.eml"):
-        message = email.message_from_bytes(path.read_bytes(), policy=email.policy.default)
+    for message in messages(house):
         if found := re.search(r"http://[^\"\s>]+/u/o/[^\"\s>]+", message.get_body(("html",)).get_content()):
             opened = found[0]
     print(f"a mail is opened: {len(fetch(opened))} bytes" if opened else "no mail can be opened")
@@ -274,6 +303,7 @@ def main():
             tell("promtool check metrics, before much happens", check_metrics(house))
             # The digest's windows are open for a minute, and nobody can replay what was not said.
             wait_for("digests", lambda: has_data(house, 'sum(tidings_due_to_told_seconds_count{channel="email"}) > 0', since), 180)
+            wait_for("things at slots", lambda: has_data(house, 'sum(tidings_slots_request_seconds_count{shown="thing"}) > 0', since), 60)
             wait_for("urgent messages", lambda: has_data(house, "sum(tidings_event_to_told_seconds_count) > 0", since), 60)
             what_comes_back(house)
             house.tidings("pause", "begin", "plan:soon", "--why", "it is watched")

@@ -35,7 +35,7 @@ const ROBOTS: [&str; 24] = [
 const AHEAD: [&str; 3] = ["sec-purpose", "purpose", "x-moz"];
 
 /// Who asks for what is in a mail.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum VisitorClass {
     Reader,
     /// Shows somebody's pictures to them, or fetches them whether or not anybody looks.

@@ -5,7 +5,7 @@ Every Secret that the program may read: its name in `secrets`, the setting that 
 it. A room has no secret that it does not need.
 */}}
 {{- define "tidings.secretTable" -}}
-- {name: link, file: link, at: secret_file, rooms: [ingest, sender]}
+- {name: link, file: link, at: secret_file, rooms: [ingest, sender, slots]}
 - {name: kafkaPassword, file: kafka-password, at: kafka.password_file, rooms: [all]}
 - {name: kafkaCa, file: kafka-ca, at: kafka.ca, rooms: [all]}
 - {name: kafkaCertificate, file: kafka-certificate, at: kafka.certificate, rooms: [all], keyed: certificateKey}

@@ -18,6 +18,7 @@
 - digest
 - sender
 - feed
+- slots
 - keeper
 {{- end -}}
 
