@@ -22,6 +22,11 @@ fn the_tutorial_fails_and_passes_where_it_says() {
 }
 
 #[test]
+fn a_mail_shows_products_when_it_is_opened() {
+    PageMachine::new().unwrap().follow("products-in-a-mail.md").unwrap();
+}
+
+#[test]
 fn a_mail_is_signed() {
     let server = PythonMailServer::start(MailOptions {
         tls: MailTls::StartTls,
