@@ -44,7 +44,7 @@ pub(super) struct OpenedMail<'a> {
     slots: MailSlots,
     /// The text of the slots in addresses.
     text: String,
-    /// In the order in which the mail shows them, each once.
+    /// In the order in which the mail shows them.
     places: Vec<usize>,
 }
 
@@ -66,7 +66,8 @@ impl<'a> OpenedMail<'a> {
         for (text, place) in pictures {
             texts.insert(text.to_owned());
             let place: usize = place.parse().with_context(|| format!("`{place}` is not a place"))?;
-            places.extend(seen.insert(place).then_some(place));
+            ensure!(seen.insert(place), "the mail shows its slot {place} twice");
+            places.push(place);
         }
         ensure!(texts.len() == 1, "the mail has the slots of {} lists", texts.len());
         let text = texts.into_iter().next().unwrap_or_default();
