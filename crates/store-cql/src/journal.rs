@@ -70,7 +70,8 @@ impl AnswerStore for CqlStore {
         let attempt = || async {
             let (session, statements) = (&self.engine.session, &self.engine.statements);
             let enter = || {
-                let values = (tenant.as_str(), &key[..], at, &answer.body, ttl);
+                // An insert would leave a row that may outlive what is in it, in which nothing could be entered.
+                let values = (ttl, at, &answer.body, tenant.as_str(), &key[..]);
                 run_transaction(session, &statements.answer, values)
             };
             let replace = |first: &StandingAnswer| {

@@ -179,7 +179,7 @@ impl CqlStatements {
             .await?,
             journalled,
             answer: transaction(format!(
-                "INSERT INTO {journal}.answers (tenant, key, at, answer) VALUES (?, ?, ?, ?) IF NOT EXISTS USING TTL ?"
+                "UPDATE {journal}.answers USING TTL ? SET at = ?, answer = ? WHERE tenant = ? AND key = ? IF at = null AND answer = null"
             ))
             .await?,
             replace_answer: transaction(format!(
