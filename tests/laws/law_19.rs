@@ -128,7 +128,7 @@ impl SlotWorld {
                 Some((list, ListStep::Follow)) => {
                     let things = self.choose(within);
                     // It lives from when it is written, and not from when it was asked for.
-                    list.follow_with(things, self.life, clock(self))
+                    list.follow_with(things, PLACES, self.life, clock(self))
                 }
                 None => {
                     let things = self.choose(within);

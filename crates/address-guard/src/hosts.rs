@@ -2,10 +2,14 @@
 
 use url::{Host, Url};
 
-/// Whether this is an address on the web of one of these hosts. `*.example.com` is any host below `example.com`. An address that
-/// says who asks, or that leads to a number, leads nowhere.
-pub fn leads_to_host(address: &str, hosts: &[String]) -> bool {
-    let Ok(parsed) = Url::parse(address) else { return false };
+/// An address on the web of one of these hosts, as it is sent; nothing if it is none. `*.example.com` is any host below
+/// `example.com`, and a number is a host only where it is named. An address that says who asks leads nowhere.
+pub fn find_allowed(address: &str, hosts: &[String]) -> Option<String> {
+    let parsed = Url::parse(address).ok().filter(|parsed| is_allowed(parsed, hosts))?;
+    Some(String::from(parsed)).filter(|address| address.len() <= crate::BYTES_MAX)
+}
+
+fn is_allowed(parsed: &Url, hosts: &[String]) -> bool {
     let is_web = matches!(parsed.scheme(), "https" | "http");
     let names_nobody = parsed.username().is_empty() && parsed.password().is_none();
     let host = match parsed.host() {
@@ -16,7 +20,7 @@ pub fn leads_to_host(address: &str, hosts: &[String]) -> bool {
         Some(above) => host.strip_suffix(above).is_some_and(|below| below.len() > 1 && below.ends_with('.')),
         None => host == of,
     };
-    is_web && names_nobody && address.len() <= crate::BYTES_MAX && hosts.iter().any(is_of)
+    is_web && names_nobody && hosts.iter().any(is_of)
 }
 
 #[cfg(test)]
@@ -27,7 +31,7 @@ mod tests {
     fn an_address_leads_to_a_host_that_is_named() {
         let hosts = ["shop.example", "*.cdn.example", "127.0.0.1"].map(str::to_owned);
         let check = |address: &str, expected: bool| {
-            assert_eq!(leads_to_host(address, &hosts), expected, "{address}");
+            assert_eq!(find_allowed(address, &hosts).is_some(), expected, "{address}");
         };
         check("https://shop.example/a?b#c", true);
         check("http://shop.example:8080/", true);
@@ -53,5 +57,8 @@ mod tests {
         check("http://[::1]/", false);
         check("", false);
         check(&format!("https://shop.example/{}", "a".repeat(crate::BYTES_MAX)), false);
+        // Bytes that a header cannot carry are written out.
+        let found = find_allowed("https://shop.example/gr\u{f6}\u{df}e \"<>.png", &hosts);
+        assert_eq!(found.as_deref(), Some("https://shop.example/gr%C3%B6%C3%9Fe%20%22%3C%3E.png"));
     }
 }

@@ -9,7 +9,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use url::{Host, Url};
 
-pub use hosts::leads_to_host;
+pub use hosts::find_allowed;
 
 /// Bytes of an address, at most.
 const BYTES_MAX: usize = 2_048;

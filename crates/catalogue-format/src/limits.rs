@@ -35,8 +35,6 @@ pub const SLOT_LISTS_MAX: usize = 20;
 pub const SLOT_PLACES_MAX: u16 = 20;
 pub const SLOT_SOURCES_MAX: usize = 8;
 pub const SLOT_HOSTS_MAX: usize = 20;
-/// Things of one source that are looked at for one list.
-pub const SLOT_CANDIDATES_MAX: usize = 200;
 /// A list is not made anew while its mail is still being shown, and is forgotten in time.
 pub const SLOT_LIFE_MS_MIN: i64 = 60_000;
 pub const SLOT_LIFE_MS_MAX: i64 = 31 * DAY_MS;

@@ -58,7 +58,7 @@ pub static SLOT_LIST: MapFormat = MapFormat {
                 "kept",
                 LIFE,
                 "1h",
-                "For how long after the mail was last opened the list stays as it is.",
+                "For how long after the mail was last opened the list stays as it is, at least.",
             ),
             FormatKey::unless_set(
                 "at_most",
@@ -90,13 +90,13 @@ pub static SLOT_TABLE: MapFormat = MapFormat {
             FormatKey::new(
                 "row",
                 TEXT,
-                "The id of the subject, for a table that is the same for everybody. Unless set it is the id of the reader.",
+                "The id of the subject, for a table that is the same for everybody; the id of the reader unless set.",
             ),
             FormatKey::unless_set(
                 "share",
                 FormatValue::Number { least: 0, most: SLOT_PLACES_MAX },
                 "0",
-                "How many places are its own, if it has so many things.",
+                "How many places it fills first, if it has so many things.",
             ),
         ],
     }],

@@ -138,6 +138,11 @@ fn find_differences(base: &Catalogue, canary: &Catalogue) -> Vec<String> {
     for (name, _) in canary.plans.by_name.iter().filter(|(name, other)| !has_same_channel(name, other)) {
         found.push(format!("plan `{name}` must have the same channel in both, or another name"));
     }
+    // Whoever asks for a slot says the list's name, and not whose catalogue it is of.
+    let differs = |name: &String| base.slots.get(name).is_some_and(|own| canary.slots.get(name) != Some(own));
+    for name in canary.slots.keys().filter(|name| differs(name)) {
+        found.push(format!("slots `{name}` must be the same in both, or have another name"));
+    }
     found
 }
 
@@ -193,6 +198,26 @@ plans:
         check("{followers_of: subject}", "everyone", &[kind]);
         let plan = "plan `daily` must have the same channel in both, or another name";
         check("channel: push", "channel: chat", &[plan]);
+    }
+
+    #[test]
+    fn lists_of_slots_of_one_name_are_the_same() {
+        let slots = "slots:\n  best: {of: flat, places: 2, image: image, link: page, alt: x, from: [{table: top.flats}], hosts: a.example, instead: {image: 'https://a.example/x', link: 'https://a.example/y'}}\nkinds:";
+        let text = TEXT
+            .replace("KIND", "cheaper")
+            .replace("price: number}", "price: number, image: url, page: url}\n  top: {flats: refs flat}");
+        let with = |slots: &str| parse(&text.replace("kinds:\n", &format!("{slots}\n")));
+        let check = |other: &str, expected: &[&str]| {
+            let found = with(slots).with_canary(with(other), ShareRatio::from_percent(5));
+            assert_eq!(found.err().unwrap_or_default(), expected, "{other}");
+        };
+        check(&format!("# Another line.\n{slots}"), &[]);
+        check("kinds:", &[]);
+        check(&slots.replace("best:", "better:"), &[]);
+        check(
+            &slots.replace("places: 2", "places: 3"),
+            &["slots `best` must be the same in both, or have another name"],
+        );
     }
 
     #[test]

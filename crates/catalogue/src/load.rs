@@ -199,15 +199,8 @@ fn resolve_catalogue(
     written: CatalogueDraft,
     read_file: ReadFile<'_>,
 ) -> Catalogue {
-    let CatalogueDraft {
-        name,
-        languages,
-        subjects,
-        categories,
-        kinds: written_kinds,
-        plans: written_plans,
-        ..
-    } = written;
+    let CatalogueDraft { name, languages, subjects, categories, .. } = written;
+    let (written_kinds, written_plans) = (written.kinds, written.plans);
     let plan_names = written_plans.iter().map(|w| (w.plan.name.to_string(), w.plan.name.clone())).collect();
     let messages = written
         .words
@@ -218,9 +211,7 @@ fn resolve_catalogue(
     let folder = reader.source.file.rfind('/').map_or("", |at| &reader.source.file[..=at]);
     let names: Vec<&str> = written_kinds.iter().map(|kind| kind.name.as_str()).collect();
     let caps = written.caps.into_iter().map(|cap| holds::resolve_cap(reader, cap, &names)).collect();
-    let places = written.slots.iter().map(|one| (one.list.name.clone(), one.list.places)).collect();
-    let lists = written.slots.into_iter().filter_map(|one| slots::resolve_slot_list(reader, one, &subjects));
-    let slots = lists.map(|list| (list.name.clone(), list)).collect();
+    let (places, slots) = slots::resolve_slot_lists(reader, written.slots, &subjects);
     let mut plans = PlanSet { surfaces: written.surfaces, caps, ..PlanSet::default() };
     let (mut followed, mut mails, mut pushes) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
     for written in written_plans {

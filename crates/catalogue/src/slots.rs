@@ -51,8 +51,6 @@ pub struct SlotListDef {
     /// For how long it stays as it is: after its mail was last opened, and at most.
     pub kept_ms: i64,
     pub at_most_ms: i64,
-    /// Its line in the file, for messages.
-    pub line: usize,
 }
 
 /// Things that a service suggests, as a field of a subject.
@@ -75,7 +73,7 @@ pub struct SlotBanner {
 
 /// A list as it is written, with the places of what is checked later.
 pub(crate) struct SlotListDraft {
-    pub list: SlotListDef,
+    list: SlotListDef,
     of: TreePlace,
     /// Of its two fields with addresses, each table, and the field of makers.
     addresses: [TreePlace; 2],
@@ -146,7 +144,6 @@ fn read_slot_list(reader: &mut TreeReader<'_>, key: &TreeKey, node: &TreeNode) -
         instead: instead?,
         kept_ms,
         at_most_ms,
-        line: key.at.line,
     };
     let addresses = [image_at, link_at];
     Some(SlotListDraft { list, of: of_at, addresses, tables: table_places, maker: maker_at, alt, holds })
@@ -159,15 +156,15 @@ fn read_named(reader: &mut TreeReader<'_>, fields: &MapFields<'_>, key: &str) ->
 }
 
 fn read_tables(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<Vec<(SlotTable, TreePlace)>> {
-    let TreeValue::List(list) = &node.what else {
-        reader.problem(node.at, "`from` must be a list of tables");
-        return None;
-    };
-    if list.is_empty() || list.len() > SLOT_SOURCES_MAX {
-        reader.problem(node.at, format!("`from` has 1 to {SLOT_SOURCES_MAX} tables"));
-        return None;
+    match &node.what {
+        TreeValue::List(list) if (1..=SLOT_SOURCES_MAX).contains(&list.len()) => {
+            list.iter().map(|node| read_table(reader, node)).collect()
+        }
+        _ => {
+            reader.problem(node.at, format!("`from` must be a list of 1 to {SLOT_SOURCES_MAX} tables"));
+            None
+        }
     }
-    list.iter().map(|node| read_table(reader, node)).collect()
 }
 
 fn read_table(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<(SlotTable, TreePlace)> {
@@ -227,8 +224,19 @@ fn read_banner(reader: &mut TreeReader<'_>, node: &TreeNode) -> Option<SlotBanne
     Some(SlotBanner { image: image?, link: link? })
 }
 
+/// How many places each list says it has, and the lists of which nothing is wrong.
+pub(crate) fn resolve_slot_lists(
+    reader: &mut TreeReader<'_>,
+    written: Vec<SlotListDraft>,
+    subjects: &BTreeMap<String, SubjectType>,
+) -> (BTreeMap<String, u16>, BTreeMap<String, SlotListDef>) {
+    let places = written.iter().map(|one| (one.list.name.clone(), one.list.places)).collect();
+    let lists = written.into_iter().filter_map(|one| resolve_slot_list(reader, one, subjects));
+    (places, lists.map(|list| (list.name.clone(), list)).collect())
+}
+
 /// Follows every reference of a list.
-pub(crate) fn resolve_slot_list(
+fn resolve_slot_list(
     reader: &mut TreeReader<'_>,
     written: SlotListDraft,
     subjects: &BTreeMap<String, SubjectType>,
@@ -301,11 +309,8 @@ pub(crate) fn write_slot_lists(text: &mut CanonicalText, lists: &BTreeMap<String
             let row = row.as_deref().unwrap_or_default();
             text.line("table", &format!("{subject} {field} {share} {row}"));
         }
-        for host in &list.hosts {
-            text.line("host", host);
-        }
-        let SlotBanner { image, link } = &list.instead;
-        text.line("instead", &format!("{image} {link}"));
+        text.line("hosts", &list.hosts.join(" "));
+        text.line("instead", &format!("{} {}", list.instead.image, list.instead.link));
         text.line("kept", &format!("{} {}", list.kept_ms, list.at_most_ms));
     }
 }

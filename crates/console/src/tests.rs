@@ -60,6 +60,7 @@ mod push_mark;
 mod settings_page;
 mod shares;
 mod sink;
+mod slots;
 mod tools;
 mod unsubscribe;
 mod visit;

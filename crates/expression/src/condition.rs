@@ -1,6 +1,10 @@
 //! Conditions: whether a kind still holds for a subject as it is now.
 
-use std::{collections::BTreeMap, fmt, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    sync::Arc,
+};
 
 use minijinja::{Environment, ErrorKind, Value as Scripted};
 use model::{SubjectRef, Value, VersionedState, time::AskedMoment};
@@ -60,6 +64,14 @@ impl KindCondition {
     /// The fields of a type of subject that it reads.
     pub fn fields(&self, of: &str) -> Vec<String> {
         self.reads.fields.get(of).into_iter().flatten().cloned().collect()
+    }
+
+    /// The subjects that it reads of one of this type in this state.
+    pub fn references(&self, of: &str, state: &VersionedState) -> Vec<SubjectRef> {
+        let fields = self.reads.fields.get(of).into_iter().flatten();
+        let names: BTreeSet<&String> = self.reads.roots.iter().chain(fields).collect();
+        let values = names.into_iter().filter_map(|name| state.get(name));
+        values.flat_map(|value| value.refs().iter().cloned()).collect()
     }
 
     /// The fields that the condition reads, and no others.

@@ -180,7 +180,8 @@ pub async fn open_fixture_with(dir: &Path, clock: &Clock, catalogue: Arc<Catalog
     declare_topics(&topics, config.partitions).await.unwrap();
     // Once, at the beginning.
     config.measure_lag = Some(Duration::from_secs(3_600));
-    config.sender.links = Some(MailLinks::new("http://127.0.0.1:7280", LinkSecret::new(SECRET)));
+    config.secret = LinkSecret::new(SECRET);
+    config.sender.links = Some(MailLinks::new("http://127.0.0.1:7280", config.secret.clone()));
     let house =
         RunningHouse::start(engines, catalogue, clock.clone(), ZoneRules::load_bundled(), config.clone())
             .await

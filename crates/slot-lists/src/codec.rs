@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::list::{SlotList, SlotThing};
 
-/// The form below. Another form is another number; one that is not known is as good as no list.
+/// The form below. Another form is another number; a list of one that is not known is left alone.
 const VERSION: u8 = 1;
 
 #[derive(Serialize, Deserialize)]

@@ -35,7 +35,7 @@ pub struct SlotList {
 /// How long a list lives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ListLife {
-    /// From its last opening on.
+    /// From its last opening on, at least.
     pub idle_ms: i64,
     /// From the first one on, at most; but for a mail that is just being shown.
     pub most_ms: i64,
@@ -55,27 +55,31 @@ impl SlotList {
     /// The first list of a mail: the best things first, as many as there are places.
     pub fn first(things: Vec<SlotThing>, places: usize, life: ListLife, now: UtcMillis) -> Self {
         let none = Self { generation: 0, made: now, until: now, places: vec![None; places] };
-        Self { generation: 0, ..none.follow_with(things, life, now) }
+        Self { generation: 0, ..none.follow_with(things, places, life, now) }
     }
 
-    /// The next list. What stays keeps its place, and what is new gets one that is free.
-    pub fn follow_with(&self, things: Vec<SlotThing>, life: ListLife, now: UtcMillis) -> Self {
+    /// The next list, of so many places. What stays keeps its place, and what is new gets one that is free.
+    pub fn follow_with(&self, things: Vec<SlotThing>, places: usize, life: ListLife, now: UtcMillis) -> Self {
         let mut known = BTreeSet::new();
         let things: Vec<SlotThing> =
             things.into_iter().filter(|thing| known.insert(thing.subject.clone())).collect();
         let moves = fault::is_planted(PlantedFault::ThingsMove);
-        let stands =
-            |thing: &SlotThing| !moves && self.things().any(|before| before.subject == thing.subject);
+        let kept = &self.places[..places.min(self.places.len())];
+        let is_at = |before: &Option<SlotThing>, thing: &SlotThing| {
+            before.as_ref().is_some_and(|before| before.subject == thing.subject)
+        };
+        let stands = |thing: &SlotThing| !moves && kept.iter().any(|before| is_at(before, thing));
         let (stay, new): (Vec<_>, Vec<_>) = things.into_iter().partition(stands);
         let of_place = |before: &Option<SlotThing>| {
             let subject = &before.as_ref()?.subject;
             stay.iter().find(|thing| thing.subject == *subject).cloned()
         };
-        let mut places: Vec<Option<SlotThing>> = self.places.iter().map(of_place).collect();
+        let mut next: Vec<Option<SlotThing>> = kept.iter().map(of_place).collect();
+        next.resize(places, None);
         let mut new = new.into_iter();
-        places.iter_mut().filter(|place| place.is_none()).for_each(|place| *place = new.next());
-        let until = now.plus(life.idle_ms.min(life.most_ms).max(served_ms()));
-        Self { generation: self.generation.saturating_add(1), made: now, until, places }
+        next.iter_mut().filter(|place| place.is_none()).for_each(|place| *place = new.next());
+        let until = now.plus(kept_ms(life).min(life.most_ms).max(served_ms()));
+        Self { generation: self.generation.saturating_add(1), made: now, until, places: next }
     }
 
     /// What stands at a place, counted from 1.
@@ -97,9 +101,8 @@ impl SlotList {
             // Whoever is being shown it is shown the rest.
             return ListStep::Serve;
         }
-        let until = now.plus(life.idle_ms).min(end).max(now.plus(served_ms()));
-        // Not each opening is written: half of that time is enough.
-        let enough = now.plus(life.idle_ms / 2).max(now.plus(served_ms())).min(until);
+        let until = now.plus(kept_ms(life)).min(end).max(now.plus(served_ms()));
+        let enough = now.plus(life.idle_ms).max(now.plus(served_ms())).min(until);
         if self.until >= enough { ListStep::Serve } else { ListStep::Keep(until) }
     }
 
@@ -113,6 +116,11 @@ impl SlotList {
     pub fn known_until(&self) -> UtcMillis {
         self.until.plus(-skew_ms())
     }
+}
+
+/// A list is kept for half as long again as it has to be, so that not each opening is written.
+fn kept_ms(life: ListLife) -> i64 {
+    life.idle_ms.saturating_add(life.idle_ms / 2)
 }
 
 /// Whatever is served goes on living for so long, on whichever clock: nobody puts another list in its place while a mail that was

@@ -34,12 +34,12 @@ fn a_list_lives_from_its_last_opening_up_to_a_most() {
         let list = list.kept_until(minutes(until));
         assert_eq!(list.find_step(LIFE, minutes(now)), expected, "until {until} at {now}");
     };
-    check(60, 0, ListStep::Serve);
-    check(60, 29, ListStep::Serve);
-    check(60, 31, ListStep::Keep(minutes(91)));
+    check(90, 0, ListStep::Serve);
+    check(90, 30, ListStep::Serve);
+    check(90, 31, ListStep::Keep(minutes(121)));
     // What is over on one clock is not yet on another.
-    check(60, 61, ListStep::Keep(minutes(121)));
-    check(60, 62, ListStep::Follow);
+    check(90, 91, ListStep::Keep(minutes(181)));
+    check(90, 92, ListStep::Follow);
     check(330, 320, ListStep::Keep(minutes(360)));
     check(360, 359, ListStep::Keep(UtcMillis(minutes(359).0 + OPENING_MS + SKEW_MS)));
     check(361, 360, ListStep::Serve);
@@ -52,7 +52,7 @@ fn a_list_that_follows_moves_nothing() {
     let check = |before: &[usize], next: &[usize], expected: &str| {
         let things = |numbers: &[usize]| numbers.iter().copied().map(thing).collect::<Vec<_>>();
         let list = SlotList::first(things(before), PLACES, LIFE, UtcMillis(0));
-        let list = list.follow_with(things(next), LIFE, UtcMillis(1));
+        let list = list.follow_with(things(next), PLACES, LIFE, UtcMillis(1));
         let shown: Vec<String> = numbers(&list).into_iter().map(|one| one.unwrap_or("-".into())).collect();
         assert_eq!((list.generation, shown.join(" ").as_str()), (1, expected), "{before:?} {next:?}");
     };
@@ -63,6 +63,20 @@ fn a_list_that_follows_moves_nothing() {
     check(&[1, 2, 3, 4], &[], "- - - -");
     check(&[1, 2], &[3, 2, 3, 2, 4], "3 2 4 -");
     check(&[1, 1, 2, 3, 4, 5], &[5, 4], "5 - - 4");
+}
+
+#[test]
+fn a_list_that_follows_has_the_places_of_its_own_time() {
+    let list = SlotList::first(vec![thing(1), thing(2), thing(3)], 3, LIFE, UtcMillis(0));
+    let check = |places: usize, expected: &str| {
+        let next = list.follow_with(vec![thing(4), thing(3), thing(2)], places, LIFE, UtcMillis(1));
+        let shown = (1..=4).map(|place| next.at(place).map_or("-", |thing| thing.subject.id()));
+        assert_eq!(shown.collect::<Vec<_>>().join(" "), expected, "{places}");
+    };
+    check(4, "4 2 3 -");
+    check(3, "4 2 3 -");
+    check(2, "4 2 - -");
+    check(1, "4 - - -");
 }
 
 #[test]
@@ -110,7 +124,7 @@ fn a_list_is_read_as_it_was_written() {
     };
     let list = SlotList::first(vec![thing(1), thing(2)], PLACES, LIFE, UtcMillis(1_795_255_200_000));
     check(&list);
-    check(&list.follow_with(Vec::new(), LIFE, UtcMillis(-5)));
+    check(&list.follow_with(Vec::new(), PLACES, LIFE, UtcMillis(-5)));
     check(&SlotList::first(Vec::new(), 0, LIFE, UtcMillis(0)));
 }
 
@@ -118,7 +132,7 @@ fn a_list_is_read_as_it_was_written() {
 fn a_list_of_today_is_read_for_ever() {
     let list = SlotList::first(vec![thing(1)], 2, LIFE, UtcMillis(0));
     let bytes =
-        [&[1, 0, 0][..], &[128, 186, 183, 3], &[2, 1, 6], b"item:1", &[7], b"image 1", &[6], b"link 1", &[0]];
+        [&[1, 0, 0][..], &[128, 151, 147, 5], &[2, 1, 6], b"item:1", &[7], b"image 1", &[6], b"link 1", &[0]];
     assert_eq!(decode_list(&bytes.concat()), Some(list.clone()));
     assert_eq!(encode_list(&list), bytes.concat());
 }

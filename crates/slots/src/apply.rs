@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use catalogue::{Catalogue, SlotListDef};
+use catalogue::SlotListDef;
 use model::Person;
 use slot_lists::{ListStep, SlotList, codec::encode_list};
 use store::StandingAnswer;
@@ -13,7 +13,6 @@ use crate::{
     config::{KEPT_BEHIND_MS, TRIES_MAX},
     decide::{choose_list, list_life},
     deps::Deps,
-    facts::StandingList,
     load::{load_facts, load_standing, read_standing},
     read::AskedList,
 };
@@ -22,7 +21,6 @@ use crate::{
 pub struct ListOrder<'a> {
     pub asked: &'a AskedList,
     pub def: &'a SlotListDef,
-    pub catalogue: &'a Catalogue,
     pub reader: Option<&'a Person>,
 }
 
@@ -38,6 +36,12 @@ pub async fn find_once(
 /// The list that is shown now.
 pub async fn find_list(deps: &Deps, order: ListOrder<'_>) -> anyhow::Result<SlotList> {
     let life = list_life(order.def);
+    // A robot is shown what stands, and what is chosen for one is not kept.
+    if order.asked.visitor == VisitorClass::Robot
+        && let Some(list) = find_clicked(deps, order.asked).await?
+    {
+        return Ok(list);
+    }
     let mut standing = load_standing(deps, order.asked).await?;
     for _ in 0..TRIES_MAX {
         let now = deps.room.now();
@@ -74,14 +78,14 @@ async fn make_list(
     order: &ListOrder<'_>,
     before: Option<&SlotList>,
 ) -> anyhow::Result<SlotList> {
-    let ListOrder { asked, def, catalogue, reader } = *order;
+    let ListOrder { asked, def, reader } = *order;
     let tenant = &asked.slots.tenant;
-    let facts = load_facts(deps, (tenant, reader), (def, catalogue)).await?;
+    let facts = load_facts(deps, (tenant, reader), def).await?;
     let (now, life) = (deps.room.now(), list_life(def));
-    let things = choose_list(&facts, tenant, def, now);
+    let (things, places) = (choose_list(&facts, tenant, def, now), usize::from(def.places));
     Ok(match before {
-        Some(before) => before.follow_with(things, life, now),
-        None => SlotList::first(things, usize::from(def.places), life, now),
+        Some(before) => before.follow_with(things, places, life, now),
+        None => SlotList::first(things, places, life, now),
     })
 }
 
@@ -96,12 +100,11 @@ async fn load_beside(deps: &Deps, asked: &AskedList) -> anyhow::Result<Option<Sl
     Ok(load_standing(deps, &asked.shown_to(other)).await?.map(|standing| standing.list))
 }
 
-/// The list that whoever follows a link was shown, as far as one can know; nothing is chosen for a click.
+/// The list that whoever follows a link was shown, as far as one can know: the one that was opened last. Nothing is chosen for a
+/// click.
 pub async fn find_clicked(deps: &Deps, asked: &AskedList) -> anyhow::Result<Option<SlotList>> {
-    for visitor in [VisitorClass::Reader, VisitorClass::Proxy] {
-        if let Some(StandingList { list, .. }) = load_standing(deps, &asked.shown_to(visitor)).await? {
-            return Ok(Some(list));
-        }
-    }
-    Ok(None)
+    let (reader, proxy) = (asked.shown_to(VisitorClass::Reader), asked.shown_to(VisitorClass::Proxy));
+    let (reader, proxy) = tokio::try_join!(load_standing(deps, &reader), load_standing(deps, &proxy))?;
+    let lists = [proxy, reader].into_iter().flatten().map(|standing| standing.list);
+    Ok(lists.max_by_key(|list| list.until))
 }

@@ -4,8 +4,10 @@ use std::time::Duration;
 
 /// A picture of a mail is waited for no longer: what stands instead is shown then.
 pub const ANSWER_TIME_MAX: Duration = Duration::from_secs(5);
-/// Lists that are being found at once. Whoever comes then is shown what stands instead.
+/// Lists that are being looked for at once, and clicks. Whoever comes then is shown what stands instead.
 pub const FINDS_MAX: usize = 256;
+/// The same for robots.
+pub const ROBOT_FINDS_MAX: usize = 16;
 /// Bytes that the lists may take which a process has seen, as far as they are counted.
 pub const BOARD_BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// About how many lists that is.

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use address_guard::leads_to_host;
-use catalogue::{SlotListDef, is_web_url};
+use address_guard::find_allowed;
+use catalogue::SlotListDef;
 use expression::ConditionFacts;
 use model::{
     SubjectRef, Tenant, UtcMillis, VersionedState, WorldSnapshot, time::AskedMoment, world::DELETED,
@@ -62,8 +62,7 @@ pub fn find_thing(
             return None;
         }
     }
-    let leads = |address: &&str| is_web_url(address) && leads_to_host(address, &def.hosts);
-    let address = |field: &str| state.text(field).filter(leads);
+    let address = |field: &str| find_allowed(state.text(field)?, &def.hosts);
     let (image, link) = (address(&def.image)?.into(), address(&def.link)?.into());
     Some(SlotThing { subject: subject.clone(), image, link })
 }
@@ -77,16 +76,21 @@ fn is_deleted(state: &VersionedState) -> bool {
 
 /// Where a click on a place leads: to its thing or, if that is gone, to the nearest one that is not; `world` is what is known of the
 /// things now.
-pub fn find_page<'l>(
-    list: &'l SlotList,
+pub fn find_page(
+    list: &SlotList,
     world: &WorldSnapshot,
     tenant: &Tenant,
     (def, place): (&SlotListDef, usize),
     now: UtcMillis,
-) -> Option<&'l SlotThing> {
+) -> Option<SlotThing> {
     list.at(place)?;
-    let holds = |thing: &SlotThing| find_thing(world, tenant, def, &thing.subject, now).is_some();
     let mut places: Vec<usize> = (1..=usize::from(def.places).max(place)).collect();
     places.sort_by_key(|other| other.abs_diff(place));
-    places.into_iter().filter_map(|other| list.at(other)).find(|thing| holds(thing))
+    let as_it_is = |thing: &SlotThing| find_thing(world, tenant, def, &thing.subject, now);
+    places.into_iter().find_map(|other| as_it_is(list.at(other)?))
+}
+
+/// The picture of a place, if it may still be led to.
+pub fn find_image(list: &SlotList, place: usize, def: &SlotListDef) -> Option<String> {
+    find_allowed(&list.at(place)?.image, &def.hosts)
 }

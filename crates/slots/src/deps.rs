@@ -5,7 +5,11 @@ use std::{fmt, sync::Arc};
 use tokio::sync::Semaphore;
 use wire::token::LinkSecret;
 
-use crate::{config::FINDS_MAX, list_board::ListBoard, metrics::SlotMetrics};
+use crate::{
+    config::{FINDS_MAX, ROBOT_FINDS_MAX},
+    list_board::ListBoard,
+    metrics::SlotMetrics,
+};
 
 /// What the room works with. Cheap to clone.
 #[derive(Clone)]
@@ -21,11 +25,17 @@ pub struct Deps {
 pub struct SlotBoard {
     pub(crate) lists: ListBoard,
     pub(crate) finds: Semaphore,
+    /// The same of robots, which come in crowds when mails are sent.
+    pub(crate) robot_finds: Semaphore,
 }
 
 impl Default for SlotBoard {
     fn default() -> Self {
-        Self { lists: ListBoard::default(), finds: Semaphore::new(FINDS_MAX) }
+        Self {
+            lists: ListBoard::default(),
+            finds: Semaphore::new(FINDS_MAX),
+            robot_finds: Semaphore::new(ROBOT_FINDS_MAX),
+        }
     }
 }
 

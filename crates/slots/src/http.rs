@@ -12,7 +12,7 @@ use axum::{
     response::{IntoResponse as _, Response},
     routing::get,
 };
-use catalogue::{Catalogue, SlotListDef};
+use catalogue::{SlotListDef, limits::SLOT_PLACES_MAX};
 use runtime::clock::SteadyStopwatch;
 use slot_lists::SlotList;
 use tokio::time::timeout;
@@ -22,7 +22,7 @@ use wire::mail_slots::PATH;
 use crate::{
     apply::{ListOrder, find_clicked, find_list, find_once},
     config::ANSWER_TIME_MAX,
-    decide::{find_page, list_life},
+    decide::{find_image, find_page, list_life},
     deps::Deps,
     load::{load_reader, load_shown},
     read::{AskedList, AskedPlace},
@@ -50,13 +50,10 @@ async fn show_picture(
     let (asked, def) = find_asked(&deps, &slots, &place)?;
     let visitor = VisitorClass::of_request(&method, &headers);
     let list = find_shown(&deps, &AskedList { slots: asked.slots, visitor }, &def).await;
-    let thing = list.as_ref().and_then(|list| list.at(asked.place));
-    let (address, shown) = match thing {
-        Some(thing) => (&*thing.image, "thing"),
-        None => (&*def.instead.image, "banner"),
-    };
+    let image = list.and_then(|list| find_image(&list, asked.place, &def));
+    let shown = if image.is_some() { "thing" } else { "banner" };
     deps.metrics.observe_request(("picture", visitor.name(), shown), watch.elapsed());
-    lead_to(address)
+    lead_to(image.as_deref().unwrap_or(&def.instead.image))
 }
 
 async fn follow_page(
@@ -84,15 +81,17 @@ async fn follow_page(
 pub async fn find_picture(deps: &Deps, slots: &str, place: &str) -> Option<String> {
     let (AskedPlace { slots, place }, def) = find_asked(deps, slots, place).ok()?;
     let asked = AskedList { slots, visitor: VisitorClass::Reader };
-    let list = find_shown(deps, &asked, &def).await;
-    let thing = list.as_ref().and_then(|list| list.at(place));
-    Some(thing.map_or(&*def.instead.image, |thing| &*thing.image).to_owned())
+    let image = find_shown(deps, &asked, &def).await.and_then(|list| find_image(&list, place, &def));
+    Some(image.unwrap_or_else(|| def.instead.image.clone()))
 }
 
-/// What an address asks, and the list as the catalogue has it: that of today's, whoever's mail it is.
+/// What an address asks, and the list as the catalogue of today has it: one name is one list, whoever's mail it is.
 fn find_asked(deps: &Deps, slots: &str, place: &str) -> Result<(AskedPlace, SlotListDef), HttpProblem> {
     let unknown = || HttpProblem::not_found("there is no such slot (any more)");
     let asked = AskedPlace::parse(slots, place, &deps.secret).ok_or_else(unknown)?;
+    if asked.place > usize::from(SLOT_PLACES_MAX) {
+        return Err(unknown());
+    }
     let def = deps.room.catalogue.arms().find_map(|(_, of)| of.slots.get(&asked.slots.list));
     let def = def.cloned().ok_or_else(unknown)?;
     Ok((asked, def))
@@ -104,13 +103,13 @@ async fn find_shown(deps: &Deps, asked: &AskedList, def: &SlotListDef) -> Option
     if seen.is_some() {
         return seen;
     }
-    let Ok(_permit) = deps.board.finds.try_acquire() else {
-        deps.metrics.count_list("crowded");
-        return None;
-    };
-    let find = find_once(deps, asked, find_for_reader(deps, asked));
+    let find = find_once(deps, asked, find_for_reader(deps, asked, def));
     match timeout(ANSWER_TIME_MAX, find).await {
         Ok(Ok(list)) => Some(list),
+        Ok(Err(error)) if error.is::<CrowdedError>() => {
+            deps.metrics.count_list("crowded");
+            None
+        }
         Ok(Err(error)) => {
             deps.metrics.count_list("failed");
             note_failure(&error)
@@ -122,27 +121,30 @@ async fn find_shown(deps: &Deps, asked: &AskedList, def: &SlotListDef) -> Option
     }
 }
 
-async fn find_for_reader(deps: &Deps, asked: &AskedList) -> anyhow::Result<SlotList> {
+async fn find_for_reader(deps: &Deps, asked: &AskedList, def: &SlotListDef) -> anyhow::Result<SlotList> {
+    // Of many who ask for one list only one is here.
+    let finds =
+        if asked.visitor == VisitorClass::Robot { &deps.board.robot_finds } else { &deps.board.finds };
+    let _permit = finds.try_acquire().map_err(|_| CrowdedError)?;
     let reader = load_reader(deps, &asked.slots).await?;
-    let catalogue = find_catalogue(deps, reader.as_ref());
-    let def = catalogue.slots.get(&asked.slots.list);
-    let def = def.ok_or_else(|| anyhow::anyhow!("the reader's catalogue has no such list"))?;
-    find_list(deps, ListOrder { asked, def, catalogue, reader: reader.as_ref() }).await
+    find_list(deps, ListOrder { asked, def, reader: reader.as_ref() }).await
 }
 
 /// Where a click leads; nowhere if nothing was shown there, or nothing of what was is left.
 async fn find_link(deps: &Deps, asked: &AskedPlace, def: &SlotListDef) -> anyhow::Result<Option<Arc<str>>> {
+    let _permit = deps.board.finds.try_acquire().map_err(|_| CrowdedError)?;
     let tenant = &asked.slots.tenant;
     let list = AskedList { slots: asked.slots.clone(), visitor: VisitorClass::Reader };
     let Some(list) = find_clicked(deps, &list).await? else { return Ok(None) };
-    let world = load_shown(deps, tenant, &list, (def, &deps.room.catalogue)).await?;
+    let world = load_shown(deps, tenant, &list, def).await?;
     let page = find_page(&list, &world, tenant, (def, asked.place), deps.room.now());
-    Ok(page.map(|thing| thing.link.clone()))
+    Ok(page.map(|thing| thing.link))
 }
 
-fn find_catalogue<'a>(deps: &'a Deps, reader: Option<&model::Person>) -> &'a Catalogue {
-    reader.map_or(&*deps.room.catalogue, |reader| deps.room.catalogue.for_person(reader))
-}
+/// Too many lists are looked for at once.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("too many lists are looked for at once")]
+struct CrowdedError;
 
 /// A mail is never shown an error: whoever runs the house is.
 fn note_failure<T>(error: &anyhow::Error) -> Option<T> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use catalogue::{Catalogue, SlotListDef, SlotTable};
+use catalogue::{SlotListDef, SlotTable};
 use model::{Person, SubjectRef, Tenant, Value, VersionedState, WorldSnapshot};
 use room::world::{StateAge, WorldQuery, load_world};
 use slot_lists::{SlotList, codec::decode_list};
@@ -38,7 +38,7 @@ pub async fn load_reader(deps: &Deps, slots: &MailSlots) -> Result<Option<Person
 pub async fn load_facts(
     deps: &Deps,
     (tenant, reader): (&Tenant, Option<&Person>),
-    (def, catalogue): (&SlotListDef, &Catalogue),
+    def: &SlotListDef,
 ) -> Result<ListFacts, StoreError> {
     let rows: Vec<Option<SubjectRef>> = def.tables.iter().map(|table| name_row(table, reader)).collect();
     let keys: Vec<StateKey> =
@@ -52,7 +52,7 @@ pub async fn load_facts(
         refs.iter().filter(|thing| thing.kind() == def.of).take(most).cloned().collect()
     };
     let tables: Vec<Vec<SubjectRef>> = def.tables.iter().zip(&rows).map(named).collect();
-    let world = load_things(deps, tenant, tables.iter().flatten(), (def, catalogue)).await?;
+    let world = load_things(deps, tenant, tables.iter().flatten(), def).await?;
     Ok(ListFacts { tables, world })
 }
 
@@ -61,23 +61,22 @@ pub async fn load_shown(
     deps: &Deps,
     tenant: &Tenant,
     list: &SlotList,
-    (def, catalogue): (&SlotListDef, &Catalogue),
+    def: &SlotListDef,
 ) -> Result<WorldSnapshot, StoreError> {
-    load_things(deps, tenant, list.things().map(|thing| &thing.subject), (def, catalogue)).await
+    load_things(deps, tenant, list.things().map(|thing| &thing.subject), def).await
 }
 
 async fn load_things(
     deps: &Deps,
     tenant: &Tenant,
     things: impl Iterator<Item = &SubjectRef> + Send,
-    (def, catalogue): (&SlotListDef, &Catalogue),
+    def: &SlotListDef,
 ) -> Result<WorldSnapshot, StoreError> {
     let subjects = things.map(|thing| (tenant.clone(), thing.clone())).collect();
     let wanted = WorldQuery { subjects, age: StateAge::Lately, ..WorldQuery::default() };
     // Only a condition asks what a thing refers to.
-    let refers_to = |state: &VersionedState| match def.holds {
-        Some(_) => catalogue.related_refs(state),
-        None => Vec::new(),
+    let refers_to = |state: &VersionedState| {
+        def.holds.iter().flat_map(|holds| holds.references(&def.of, state)).collect()
     };
     load_world(&*deps.room.store, wanted, &refers_to).await
 }

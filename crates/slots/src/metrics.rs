@@ -23,7 +23,7 @@ impl SlotMetrics {
             )?,
             lists: metrics.counter(
                 "tidings_slots_lists_total",
-                "Lists that were not in memory: first (the mail was opened for the first time), followed (its list was \
+                "Lists that were not in memory: first (none stood), followed (the one that stood was \
                  over), kept (for longer), theirs (another process was first); or for which a banner was shown: crowded \
                  (too many were looked for), failed, late.",
                 &["how"],

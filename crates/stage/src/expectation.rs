@@ -49,9 +49,7 @@ pub(crate) async fn check_expectation(
             let entries = world.entries(tenant, person).await?;
             let found = entries.into_iter().filter(|entry| entry.subject == subject.as_str());
             let found: Vec<String> = found.map(|entry| entry.fate()).collect();
-            let mut comparison = ExpectationTable::default();
-            comparison.compare_lists("entry", fates, &found);
-            fail_if_different(&comparison)
+            expect_list("entry", fates, &found)
         }
         ScenarioExpectation::Why { person, subject, has } => {
             let found = world.explain(tenant, person, subject).await?.join("\n");
@@ -70,9 +68,7 @@ pub(crate) async fn check_expectation(
         ScenarioExpectation::Quarantine { reason } => check_quarantine(arrived, reason),
         ScenarioExpectation::Open { person, windows } => {
             let found = world.windows(tenant, person).await?;
-            let mut comparison = ExpectationTable::default();
-            comparison.compare_texts("open windows", &windows.to_string(), &found.to_string());
-            fail_if_different(&comparison)
+            expect_text("open windows", &windows.to_string(), &found.to_string())
         }
         ScenarioExpectation::Feed { person, first, bundles, has_more } => {
             let found = world.feed(tenant, person, first.unwrap_or(FEED_PAGE_MAX)).await?;
@@ -83,18 +79,24 @@ pub(crate) async fn check_expectation(
             fail_if_different(&compare_counts(find_counts(&found, category.as_deref())?, new, unread))
         }
         ScenarioExpectation::Slots { person, by, things } => {
-            let found = world.open_mail(tenant, person, *by).await?;
-            let mut comparison = ExpectationTable::default();
-            comparison.compare_lists("slot", things, &found);
-            fail_if_different(&comparison)
+            expect_list("slot", things, &world.open_mail(tenant, person, *by).await?)
         }
         ScenarioExpectation::Click { person, place, leads } => {
-            let found = world.click_slot(tenant, person, *place).await?;
-            let mut comparison = ExpectationTable::default();
-            comparison.compare_texts("leads to", leads, &found);
-            fail_if_different(&comparison)
+            expect_text("leads to", leads, &world.click_slot(tenant, person, *place).await?)
         }
     }
+}
+
+fn expect_text(what: &str, expected: &str, found: &str) -> anyhow::Result<()> {
+    let mut comparison = ExpectationTable::default();
+    comparison.compare_texts(what, expected, found);
+    fail_if_different(&comparison)
+}
+
+fn expect_list(what: &str, expected: &[String], found: &[String]) -> anyhow::Result<()> {
+    let mut comparison = ExpectationTable::default();
+    comparison.compare_lists(what, expected, found);
+    fail_if_different(&comparison)
 }
 
 fn compare_feed(found: &StageFeed, bundles: &[String], has_more: bool) -> ExpectationTable {

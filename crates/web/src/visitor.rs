@@ -5,8 +5,7 @@ use axum::http::{HeaderMap, HeaderName, Method, header};
 /// What programs call themselves that fetch what is in mails to keep it for their users.
 const PROXIES: [&str; 4] = ["googleimageproxy", "ggpht.com", "yahoomailproxy", "outlook-ios-image"];
 /// What programs call themselves that look where links lead before anybody reads the mail, or for other reasons.
-const ROBOTS: [&str; 24] = [
-    "bot",
+const ROBOTS: [&str; 23] = [
     "crawler",
     "spider",
     "slurp",
@@ -50,11 +49,16 @@ impl VisitorClass {
             |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let agent = said(header::USER_AGENT).to_ascii_lowercase();
         let has = |words: &[&str]| words.iter().any(|word| agent.contains(word));
+        // The name of a program ends with it; `cubot` makes phones.
+        let is_bot = agent.match_indices("bot").any(|(at, bot)| {
+            let ends = !agent[at + bot.len()..].starts_with(|c: char| c.is_ascii_alphabetic());
+            ends && !agent[..at].ends_with("cu")
+        });
         let is_ahead = AHEAD.into_iter().any(|name| headers.contains_key(name));
         // Apple fetches the pictures of all mails as this, and nothing more.
         if has(&PROXIES) || agent == "mozilla/5.0" {
             Self::Proxy
-        } else if *method != Method::GET || is_ahead || agent.is_empty() || has(&ROBOTS) {
+        } else if *method != Method::GET || is_ahead || agent.is_empty() || is_bot || has(&ROBOTS) {
             Self::Robot
         } else {
             Self::Reader
@@ -86,6 +90,10 @@ mod tests {
         let browser =
             ("user-agent", "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0");
         check(Method::GET, &[browser], VisitorClass::Reader);
+        let phone =
+            "Mozilla/5.0 (Linux; Android 12; CUBOT P50) AppleWebKit/537.36 Chrome/120.0 Mobile Safari/537.36";
+        check(Method::GET, &[("user-agent", phone)], VisitorClass::Reader);
+        check(Method::GET, &[("user-agent", "Mozilla/5.0 (Linux) Bottlerocket/1.0")], VisitorClass::Reader);
         check(Method::HEAD, &[browser], VisitorClass::Robot);
         check(Method::GET, &[browser, ("sec-purpose", "prefetch;prerender")], VisitorClass::Robot);
         check(Method::GET, &[browser, ("purpose", "prefetch")], VisitorClass::Robot);

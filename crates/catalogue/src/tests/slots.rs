@@ -122,7 +122,7 @@ fn slips_in_slots_are_found_where_they_are() {
     check(
         "'https://shop.example/'",
         "shop",
-        "20:60: `shop` is not an address on the web; write the whole address: `https://example.com/all`",
+        "20:58: `shop` is not an address on the web; write the whole address: `https://example.com/all`",
     );
     check("kept: 10m", "kept: 30s", "21:11: `kept` must be from 1m to 31d");
     check("kept: 10m", "kept: 2d", "21:11: `kept` is longer than `at_most`");

@@ -1,22 +1,25 @@
 //! The slots of a mail that a page of the house shows: what a reader would see there. To look at a mail is to open it.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
+use futures::future::join_all;
 use wire::mail_slots::PATH;
 
 const SOURCE: &str = " src=\"";
+/// Slots of one mail that are filled.
+const PLACES_MAX: usize = 40;
 
 /// A mail with the pictures that stand at its slots by now, each by its own address.
 pub async fn fill_slots(html: &str, deps: &::slots::Deps) -> String {
-    let mut pictures = BTreeMap::new();
-    for address in html.split(SOURCE).skip(1).filter_map(|rest| rest.split('"').next()) {
-        let Some((slots, place)) = split_address(address) else { continue };
-        if let Some(picture) = ::slots::find_picture(deps, slots, place).await {
-            pictures.insert(address, picture);
-        }
-    }
+    let addresses = html.split(SOURCE).skip(1).filter_map(|rest| rest.split('"').next());
+    let addresses: BTreeSet<&str> = addresses.filter(|address| split_address(address).is_some()).collect();
+    let find = |address| async move {
+        let (slots, place) = split_address(address)?;
+        Some((address, ::slots::find_picture(deps, slots, place).await?))
+    };
+    let pictures = join_all(addresses.into_iter().take(PLACES_MAX).map(find)).await;
     let mut filled = html.to_owned();
-    for (address, picture) in pictures {
+    for (address, picture) in pictures.into_iter().flatten() {
         let stands = |address: &str| format!("{SOURCE}{address}\"");
         // It is an address on the web, so no quote is in it.
         filled = filled.replace(&stands(address), &stands(&picture.replace('&', "&amp;")));

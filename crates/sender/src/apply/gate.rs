@@ -178,13 +178,15 @@ impl ClaimGate<'_> {
         Ok(())
     }
 
-    /// Before the claim, so that whatever went out can be traced. Says whether it may go on.
+    /// Before the claim, so that whatever went out can be traced: what comes back of it, and who opens it. Says whether it may go on.
     async fn leaves_slip(&self, now: UtcMillis) -> bool {
         let DeliveryService { deps, config, .. } = self.desk;
-        let Some(slip) = config.returns.as_ref().and_then(|_| self.slip(now)) else { return true };
+        let mail = self.desk.catalogue_of(self.ready).mails.get(&self.ready.plan);
+        let is_asked_for = config.returns.is_some() || mail.is_some_and(|mail| mail.slots.is_some());
+        let Some(slip) = self.slip(now).filter(|_| is_asked_for) else { return true };
         let kept = ask_again(|| deps.room.store.keep(self.ready.id, slip.clone())).await;
         if let Err(error) = &kept {
-            tracing::warn!(ready = %self.ready.id, %error, "what comes back of it could not be traced");
+            tracing::warn!(ready = %self.ready.id, %error, "it could not be traced");
         }
         kept.is_ok()
     }
