@@ -1,6 +1,6 @@
 //! What stands in a list, and where a click leads. Pure.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use address_guard::find_allowed;
 use catalogue::SlotListDef;
@@ -22,9 +22,11 @@ pub fn list_life(def: &SlotListDef) -> ListLife {
 
 /// The things of a list, the best first: none twice, none that is gone, and none that leads elsewhere.
 pub fn choose_list(facts: &ListFacts, tenant: &Tenant, def: &SlotListDef, now: UtcMillis) -> Vec<SlotThing> {
+    let named: BTreeSet<&SubjectRef> = facts.tables.iter().flatten().collect();
+    let thing = |subject| Some((subject, find_thing(&facts.world, tenant, def, subject, now)?));
+    let mut things: BTreeMap<&SubjectRef, SlotThing> = named.into_iter().filter_map(thing).collect();
     let candidate = |subject: &SubjectRef| {
-        let state = facts.world.state(tenant, subject)?;
-        find_thing(&facts.world, tenant, def, subject, now)?;
+        let state = facts.world.state(tenant, subject).filter(|_| things.contains_key(subject))?;
         let maker = def.maker.as_ref().and_then(|field| state.get(field)).map(|maker| format!("{maker:?}"));
         Some(SlotCandidate { subject: subject.clone(), maker })
     };
@@ -38,7 +40,7 @@ pub fn choose_list(facts: &ListFacts, tenant: &Tenant, def: &SlotListDef, now: U
         })
         .collect();
     let chosen = choose_things(&sources, &BTreeSet::new(), usize::from(def.places));
-    chosen.iter().filter_map(|subject| find_thing(&facts.world, tenant, def, subject, now)).collect()
+    chosen.iter().filter_map(|subject| things.remove(subject)).collect()
 }
 
 /// A thing as it would be shown now; nothing if it is gone, does not hold, or leads elsewhere.

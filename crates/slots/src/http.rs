@@ -49,8 +49,7 @@ async fn show_picture(
     let watch = SteadyStopwatch::start();
     let (asked, def) = find_asked(&deps, &slots, &place)?;
     let visitor = VisitorClass::of_request(&method, &headers);
-    let list = find_shown(&deps, &AskedList { slots: asked.slots, visitor }, &def).await;
-    let image = list.and_then(|list| find_image(&list, asked.place, &def));
+    let image = find_shown_image(&deps, asked, def, visitor).await;
     let shown = if image.is_some() { "thing" } else { "banner" };
     deps.metrics.observe_request(("picture", visitor.name(), shown), watch.elapsed());
     lead_to(image.as_deref().unwrap_or(&def.instead.image))
@@ -65,7 +64,7 @@ async fn follow_page(
     let watch = SteadyStopwatch::start();
     let (asked, def) = find_asked(&deps, &slots, &place)?;
     let visitor = VisitorClass::of_request(&method, &headers);
-    let found = timeout(ANSWER_TIME_MAX, find_link(&deps, &asked, &def)).await;
+    let found = timeout(ANSWER_TIME_MAX, find_link(&deps, &asked, def)).await;
     let link = match found {
         Ok(Ok(link)) => link,
         Ok(Err(error)) => note_failure(&error),
@@ -79,21 +78,34 @@ async fn follow_page(
 /// The picture that a reader is shown at a place, for a page of the house that shows mails: to look at one is to open it. Nothing if
 /// the address is none of ours.
 pub async fn find_picture(deps: &Deps, slots: &str, place: &str) -> Option<String> {
-    let (AskedPlace { slots, place }, def) = find_asked(deps, slots, place).ok()?;
-    let asked = AskedList { slots, visitor: VisitorClass::Reader };
-    let image = find_shown(deps, &asked, &def).await.and_then(|list| find_image(&list, place, &def));
+    let (asked, def) = find_asked(deps, slots, place).ok()?;
+    let image = find_shown_image(deps, asked, def, VisitorClass::Reader).await;
     Some(image.unwrap_or_else(|| def.instead.image.clone()))
 }
 
+/// The picture of the thing that somebody is shown at a place, if one stands there.
+async fn find_shown_image(
+    deps: &Deps,
+    AskedPlace { slots, place }: AskedPlace,
+    def: &SlotListDef,
+    visitor: VisitorClass,
+) -> Option<String> {
+    find_image(&*find_shown(deps, &AskedList { slots, visitor }, def).await?, place, def)
+}
+
 /// What an address asks, and the list as the catalogue of today has it: one name is one list, whoever's mail it is.
-fn find_asked(deps: &Deps, slots: &str, place: &str) -> Result<(AskedPlace, SlotListDef), HttpProblem> {
+fn find_asked<'d>(
+    deps: &'d Deps,
+    slots: &str,
+    place: &str,
+) -> Result<(AskedPlace, &'d SlotListDef), HttpProblem> {
     let unknown = || HttpProblem::not_found("there is no such slot (any more)");
     let asked = AskedPlace::parse(slots, place, &deps.secret).ok_or_else(unknown)?;
     if asked.place > usize::from(SLOT_PLACES_MAX) {
         return Err(unknown());
     }
     let def = deps.room.catalogue.arms().find_map(|(_, of)| of.slots.get(&asked.slots.list));
-    let def = def.cloned().ok_or_else(unknown)?;
+    let def = def.ok_or_else(unknown)?;
     Ok((asked, def))
 }
 
